@@ -1,0 +1,1 @@
+//! Decisions on the metadata of the cluster.

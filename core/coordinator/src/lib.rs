@@ -1,0 +1,1 @@
+//! Replicated state machines on a partition: groups and offsets.

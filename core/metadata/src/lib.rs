@@ -1,0 +1,1 @@
+//! The metadata of the cluster: records, image, delta, snapshot.

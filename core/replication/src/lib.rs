@@ -1,0 +1,1 @@
+//! One replica of a partition: watermark, fetch sessions, waiters.

@@ -1,0 +1,1 @@
+//! The deterministic node: clock, disk with faults, clients, invariants.

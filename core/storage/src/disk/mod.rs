@@ -1,0 +1,96 @@
+//! The disk as the log sees it: folders, files, and the calls that make them durable.
+//!
+//! The real implementation is a thin layer over the operating system; the simulated one loses what was not synced.
+//! Every call may fail, and a failed sync is final: what was not durable before it may be gone (rule 109).
+
+use std::fmt;
+use std::io::{self, IoSlice};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use wire::FileSource;
+
+/// A file opened for reading and, unless opened by [`Disk::open_read`], writing.
+///
+/// Calls take `&self`: positions are explicit, and the one writer of a partition orders its own writes.
+pub trait DiskFile: FileSource {
+    /// Writes all slices one after the other from `position` on, extending the file where needed. On an error any
+    /// part may have been written: the caller truncates back before it writes again (rule 112).
+    fn write_all_at(&self, slices: &[IoSlice<'_>], position: u64) -> io::Result<()>;
+
+    /// Reads at most `buffer.len()` bytes from `position` on; 0 at the end of the file.
+    fn read_at(&self, buffer: &mut [u8], position: u64) -> io::Result<usize>;
+
+    /// Cuts the file, or extends it with zeros.
+    fn set_len(&self, length: u64) -> io::Result<()>;
+
+    /// The length in bytes.
+    fn len(&self) -> io::Result<u64>;
+
+    /// Whether the file has no byte.
+    fn is_empty(&self) -> io::Result<bool> {
+        Ok(self.len()? == 0)
+    }
+
+    /// Makes the file's data and length durable. Its name is durable only after [`Disk::sync_dir`] on its folder.
+    fn sync_data(&self) -> io::Result<()>;
+
+    /// This file as something a response can be sent from.
+    fn as_source(self: Arc<Self>) -> Arc<dyn FileSource>;
+}
+
+/// A file system.
+pub trait Disk: Send + Sync + fmt::Debug {
+    /// Opens a file for reading and writing; it must exist.
+    fn open(&self, path: &Path) -> io::Result<Arc<dyn DiskFile>>;
+    /// Opens a file for reading; it must exist.
+    fn open_read(&self, path: &Path) -> io::Result<Arc<dyn DiskFile>>;
+    /// Opens a file for reading and writing, making it where it does not exist. An existing one keeps its content.
+    fn open_or_create(&self, path: &Path) -> io::Result<Arc<dyn DiskFile>>;
+    /// The whole content of a small file.
+    fn read(&self, path: &Path) -> io::Result<Vec<u8>>;
+    /// The names in a folder, sorted, with whether each is a folder itself.
+    fn list(&self, dir: &Path) -> io::Result<Vec<DirEntry>>;
+    /// Whether something has that name.
+    fn exists(&self, path: &Path) -> io::Result<bool>;
+    /// Makes a folder and those above it. Durable after [`Disk::sync_dir`] on each parent.
+    fn create_dir_all(&self, path: &Path) -> io::Result<()>;
+    /// Gives a file or folder another name, replacing a file that has it. Durable after [`Disk::sync_dir`].
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
+    /// Removes a file. Durable after [`Disk::sync_dir`].
+    fn remove_file(&self, path: &Path) -> io::Result<()>;
+    /// Removes a folder and all in it.
+    fn remove_dir_all(&self, path: &Path) -> io::Result<()>;
+    /// Makes the entries of a folder durable: new names, new sizes, removals.
+    fn sync_dir(&self, dir: &Path) -> io::Result<()>;
+    /// Takes the exclusive lock of a folder (`.lock` in it), held until the guard is dropped; `None` when another
+    /// process holds it (rule 104).
+    fn lock_dir(&self, dir: &Path) -> io::Result<Option<Box<dyn Send + Sync>>>;
+
+    /// Replaces a small file atomically and durably: temporary file, sync, rename, sync of the folder (rule 98).
+    fn replace(&self, path: &Path, content: &[u8]) -> io::Result<()> {
+        let mut temporary = path.as_os_str().to_owned();
+        temporary.push(".tmp");
+        let temporary = PathBuf::from(temporary);
+        if self.exists(&temporary)? {
+            self.remove_file(&temporary)?;
+        }
+        let file = self.open_or_create(&temporary)?;
+        file.write_all_at(&[IoSlice::new(content)], 0)?;
+        file.sync_data()?;
+        self.rename(&temporary, path)?;
+        match path.parent() {
+            Some(dir) => self.sync_dir(dir),
+            None => Ok(()),
+        }
+    }
+}
+
+/// A name in a folder.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DirEntry {
+    /// The name, without the folder. Names that are not UTF-8 are left out of listings: none of ours is such.
+    pub name: String,
+    /// Whether it is a folder.
+    pub is_dir: bool,
+}

@@ -1,0 +1,1 @@
+//! The derive macro that turns a plain struct into a Kafka message.

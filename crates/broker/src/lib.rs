@@ -1,0 +1,1 @@
+//! The node: listeners, dispatch, handlers, replicas, coordinators, controller.

@@ -1,0 +1,2 @@
+//! The binary `gracchus`.
+fn main() {}

@@ -1,0 +1,1 @@
+//! Foreign clients and faults against the built binary.

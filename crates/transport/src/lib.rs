@@ -1,0 +1,1 @@
+//! Framed connections over TCP, used by both sides.
