@@ -2,6 +2,7 @@
 //!
 //! Nothing here does I/O, and nothing here depends on another crate of ours.
 
+pub mod config;
 mod error_code;
 mod ids;
 mod java_hash;
