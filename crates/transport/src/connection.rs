@@ -12,7 +12,7 @@ use tokio::net::TcpStream;
 use wire::{FileRange, Segment};
 
 use crate::frame::{FrameBuffer, FrameError};
-use crate::send::{FrameTooLong, SendQueue, Sent};
+use crate::send::{SendQueue, Sent};
 
 /// What one turn of sending may take before other connections of the thread have theirs.
 const SEND_SHARE: usize = 4 * 1024 * 1024;
@@ -72,9 +72,10 @@ impl FramedConnection {
         &self.sending
     }
 
-    /// Appends a frame to what leaves next. Bounded by the caller: it knows how much may wait.
-    pub fn enqueue(&mut self, segments: Vec<Segment>) -> Result<(), FrameTooLong> {
-        self.sending.push_frame(segments)
+    /// Appends a frame, its length field included (`wire::Writer::finish_frame`), to what leaves next. Bounded by the
+    /// caller: it knows how much may wait.
+    pub fn enqueue(&mut self, frame: Vec<Segment>) {
+        self.sending.push(frame);
     }
 
     /// Reads once what the socket has. Ready with the number of bytes; an error at the end of the stream.
@@ -166,9 +167,9 @@ mod tests {
         let side = |socket: TcpStream, fill: u8| async move {
             let mut connection = FramedConnection::new(socket, 1 << 20);
             for _ in 0..FRAMES {
-                connection
-                    .enqueue(vec![Segment::Bytes(vec![fill; 500_000].into())])
-                    .unwrap();
+                let mut frame = 500_000i32.to_be_bytes().to_vec();
+                frame.resize(500_004, fill);
+                connection.enqueue(vec![Segment::Bytes(frame.into())]);
             }
             for _ in 0..FRAMES {
                 let frame = connection.next_frame().await.unwrap();

@@ -10,4 +10,4 @@ mod send;
 pub use connection::{ConnectionError, FramedConnection};
 pub use frame::{ForeignProtocol, FrameBuffer, FrameError};
 pub use options::TcpOptions;
-pub use send::{FrameTooLong, SendQueue, Sent};
+pub use send::{SendQueue, Sent};

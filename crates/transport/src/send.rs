@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 use std::io::{self, IoSlice};
 use std::os::fd::{AsFd, BorrowedFd};
 
-use bytes::{Buf, Bytes};
+use bytes::Buf;
 use rustix::net::{SendAncillaryBuffer, SendFlags};
 use tokio::io::Interest;
 use tokio::net::TcpStream;
@@ -31,71 +31,23 @@ pub enum Sent {
     Yield,
 }
 
-/// A frame longer than its length field can say.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("a frame of {0} bytes is longer than the protocol can say")]
-pub struct FrameTooLong(pub usize);
-
-#[derive(Debug)]
-enum Piece {
-    /// A frame's length field, from the given byte on.
-    Length([u8; 4], usize),
-    Bytes(Bytes),
-    File(FileRange),
-}
-
-impl Piece {
-    fn in_memory(&self) -> Option<&[u8]> {
-        match self {
-            Piece::Length(bytes, start) => bytes.get(*start..),
-            Piece::Bytes(bytes) => Some(bytes),
-            Piece::File(_) => None,
-        }
-    }
-
-    fn len(&self) -> usize {
-        match self {
-            Piece::Length(bytes, start) => bytes.len() - start,
-            Piece::Bytes(bytes) => bytes.len(),
-            Piece::File(range) => range.length,
-        }
-    }
-
-    /// Drops `count` bytes, at most [`Piece::len`], from the front.
-    fn advance(&mut self, count: usize) {
-        match self {
-            Piece::Length(_, start) => *start += count,
-            Piece::Bytes(bytes) => bytes.advance(count),
-            Piece::File(range) => {
-                range.position += count as u64;
-                range.length -= count;
-            }
-        }
-    }
-}
-
 /// Frames on their way to a socket, in order.
 #[derive(Debug, Default)]
 pub struct SendQueue {
-    pieces: VecDeque<Piece>,
+    segments: VecDeque<Segment>,
     bytes: usize,
     sent: u64,
 }
 
 impl SendQueue {
-    /// Appends a frame; its length field is put in front here.
-    pub fn push_frame(&mut self, segments: Vec<Segment>) -> Result<(), FrameTooLong> {
-        let length: usize = segments.iter().map(Segment::len).sum();
-        let declared = i32::try_from(length).map_err(|_| FrameTooLong(length))?;
-        let length_field = declared.to_be_bytes();
-        self.bytes += length_field.len() + length;
-        self.pieces.push_back(Piece::Length(length_field, 0));
-        self.pieces
-            .extend(segments.into_iter().filter(|s| !s.is_empty()).map(|s| match s {
-                Segment::Bytes(bytes) => Piece::Bytes(bytes),
-                Segment::File(range) => Piece::File(range),
-            }));
-        Ok(())
+    /// Appends a frame, its length field included (`wire::Writer::finish_frame`).
+    pub fn push(&mut self, frame: Vec<Segment>) {
+        for segment in frame {
+            if !segment.is_empty() {
+                self.bytes += segment.len();
+                self.segments.push_back(segment);
+            }
+        }
     }
 
     /// Bytes not yet with the kernel.
@@ -105,7 +57,7 @@ impl SendQueue {
 
     /// Whether everything is with the kernel.
     pub fn is_empty(&self) -> bool {
-        self.pieces.is_empty()
+        self.segments.is_empty()
     }
 
     /// How many bytes the kernel has taken in all: moves exactly when there is progress.
@@ -115,8 +67,8 @@ impl SendQueue {
 
     /// The range of a file that would be sent next, when one is at the front.
     pub fn front_file(&self) -> Option<&FileRange> {
-        match self.pieces.front() {
-            Some(Piece::File(range)) => Some(range),
+        match self.segments.front() {
+            Some(Segment::File(range)) => Some(range),
             _ => None,
         }
     }
@@ -124,7 +76,7 @@ impl SendQueue {
     /// Writes until all is gone, the socket blocks, or about `share` bytes have left.
     pub fn send(&mut self, socket: &TcpStream, share: usize) -> io::Result<Sent> {
         let mut left = share;
-        while !self.pieces.is_empty() {
+        while !self.segments.is_empty() {
             if left == 0 {
                 return Ok(Sent::Yield);
             }
@@ -144,8 +96,8 @@ impl SendQueue {
     /// One system call for what is at the front.
     fn send_once(&mut self, socket: BorrowedFd<'_>) -> io::Result<usize> {
         self.load_front()?;
-        match self.pieces.front() {
-            Some(Piece::File(range)) => send_file(socket, range),
+        match self.segments.front() {
+            Some(Segment::File(range)) => send_file(socket, range),
             Some(_) => self.send_bytes(socket),
             None => Ok(0),
         }
@@ -154,15 +106,12 @@ impl SendQueue {
     fn send_bytes(&self, socket: BorrowedFd<'_>) -> io::Result<usize> {
         let mut slices = [IoSlice::new(&[]); SLICES_MAX];
         let mut count = 0;
-        for (slice, bytes) in slices
-            .iter_mut()
-            .zip(self.pieces.iter().map_while(Piece::in_memory))
-        {
+        for (slice, bytes) in slices.iter_mut().zip(self.segments.iter().map_while(in_memory)) {
             *slice = IoSlice::new(bytes);
             count += 1;
         }
         // What follows soon shares the packet with these bytes: a response's head with its records.
-        let flags = if count < self.pieces.len() {
+        let flags = if count < self.segments.len() {
             SendFlags::NOSIGNAL | SendFlags::MORE
         } else {
             SendFlags::NOSIGNAL
@@ -178,7 +127,7 @@ impl SendQueue {
 
     /// Replaces a range of a file that has no descriptor by bytes, a piece at a time.
     fn load_front(&mut self) -> io::Result<()> {
-        let Some(Piece::File(range)) = self.pieces.front_mut() else {
+        let Some(Segment::File(range)) = self.segments.front_mut() else {
             return Ok(());
         };
         if range.source.descriptor().is_some() {
@@ -188,12 +137,12 @@ impl SendQueue {
         let mut bytes = vec![0; piece];
         range.source.read_exact_at(&mut bytes, range.position)?;
         if piece == range.length {
-            self.pieces.pop_front();
+            self.segments.pop_front();
         } else {
             range.position += piece as u64;
             range.length -= piece;
         }
-        self.pieces.push_front(Piece::Bytes(bytes.into()));
+        self.segments.push_front(Segment::Bytes(bytes.into()));
         Ok(())
     }
 
@@ -209,16 +158,29 @@ impl SendQueue {
         self.bytes = self.bytes.saturating_sub(count);
         self.sent += count as u64;
         let mut left = count;
-        while let Some(front) = self.pieces.front_mut() {
+        while let Some(front) = self.segments.front_mut() {
             let step = front.len().min(left);
-            front.advance(step);
+            match front {
+                Segment::Bytes(bytes) => bytes.advance(step),
+                Segment::File(range) => {
+                    range.position += step as u64;
+                    range.length -= step;
+                }
+            }
             left -= step;
-            if front.len() > 0 {
+            if !front.is_empty() {
                 break;
             }
-            self.pieces.pop_front();
+            self.segments.pop_front();
         }
         Ok(())
+    }
+}
+
+fn in_memory(segment: &Segment) -> Option<&[u8]> {
+    match segment {
+        Segment::Bytes(bytes) => Some(bytes),
+        Segment::File(_) => None,
     }
 }
 
