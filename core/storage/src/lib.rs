@@ -2,4 +2,4 @@
 
 mod disk;
 
-pub use disk::{DirEntry, Disk, DiskFile};
+pub use disk::{DirEntry, Disk, DiskFile, Random, RealDisk, SimDisk, SimFaults};

@@ -1,7 +1,14 @@
 //! The disk as the log sees it: folders, files, and the calls that make them durable.
 //!
-//! The real implementation is a thin layer over the operating system; the simulated one loses what was not synced.
-//! Every call may fail, and a failed sync is final: what was not durable before it may be gone (rule 109).
+//! [`RealDisk`] is a thin layer over the operating system; [`SimDisk`] loses what was not synced. Every call may fail,
+//! and a failed sync is final: what was not durable before it may be gone (rule 109). Both pass the tests of
+//! `contract.rs`.
+
+#[cfg(test)]
+mod contract;
+mod random;
+mod real;
+mod sim;
 
 use std::fmt;
 use std::io::{self, IoSlice};
@@ -9,6 +16,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use wire::FileSource;
+
+pub use random::Random;
+pub use real::RealDisk;
+pub use sim::{SimDisk, SimFaults};
 
 /// A file opened for reading and, unless opened by [`Disk::open_read`], writing.
 ///
@@ -21,7 +32,7 @@ pub trait DiskFile: FileSource {
     /// Reads at most `buffer.len()` bytes from `position` on; 0 at the end of the file.
     fn read_at(&self, buffer: &mut [u8], position: u64) -> io::Result<usize>;
 
-    /// Cuts the file, or extends it with zeros.
+    /// Cuts the file, or extends it with zeros that take no space.
     fn set_len(&self, length: u64) -> io::Result<()>;
 
     /// The length in bytes.
@@ -49,39 +60,65 @@ pub trait Disk: Send + Sync + fmt::Debug {
     fn open_or_create(&self, path: &Path) -> io::Result<Arc<dyn DiskFile>>;
     /// The whole content of a small file.
     fn read(&self, path: &Path) -> io::Result<Vec<u8>>;
+    /// The length of a file in bytes.
+    fn len(&self, path: &Path) -> io::Result<u64>;
     /// The names in a folder, sorted, with whether each is a folder itself.
     fn list(&self, dir: &Path) -> io::Result<Vec<DirEntry>>;
     /// Whether something has that name.
     fn exists(&self, path: &Path) -> io::Result<bool>;
     /// Makes a folder and those above it. Durable after [`Disk::sync_dir`] on each parent.
     fn create_dir_all(&self, path: &Path) -> io::Result<()>;
-    /// Gives a file or folder another name, replacing a file that has it. Durable after [`Disk::sync_dir`].
+    /// Gives a file or folder another name in the same folder, replacing a file that has it. Durable after
+    /// [`Disk::sync_dir`].
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
     /// Removes a file. Durable after [`Disk::sync_dir`].
     fn remove_file(&self, path: &Path) -> io::Result<()>;
-    /// Removes a folder and all in it.
+    /// Removes a folder and all in it. Durable after [`Disk::sync_dir`] on its parent.
     fn remove_dir_all(&self, path: &Path) -> io::Result<()>;
-    /// Makes the entries of a folder durable: new names, new sizes, removals.
+    /// Makes the entries of a folder durable: new names, removals.
     fn sync_dir(&self, dir: &Path) -> io::Result<()>;
     /// Takes the exclusive lock of a folder (`.lock` in it), held until the guard is dropped; `None` when another
-    /// process holds it (rule 104).
+    /// process, Apache Kafka included, or another holder in this one has it (rule 104).
     fn lock_dir(&self, dir: &Path) -> io::Result<Option<Box<dyn Send + Sync>>>;
+    /// The bytes that can still be written under a folder.
+    fn free_space(&self, dir: &Path) -> io::Result<u64>;
+
+    /// Writes a small file whole, replacing what it held. Neither durable nor atomic: the caller syncs the file that
+    /// is returned, and its folder.
+    fn write(&self, path: &Path, content: &[u8]) -> io::Result<Arc<dyn DiskFile>> {
+        let file = self.open_or_create(path)?;
+        file.set_len(0)?;
+        file.write_all_at(&[IoSlice::new(content)], 0)?;
+        Ok(file)
+    }
 
     /// Replaces a small file atomically and durably: temporary file, sync, rename, sync of the folder (rule 98).
     fn replace(&self, path: &Path, content: &[u8]) -> io::Result<()> {
         let mut temporary = path.as_os_str().to_owned();
         temporary.push(".tmp");
         let temporary = PathBuf::from(temporary);
-        if self.exists(&temporary)? {
-            self.remove_file(&temporary)?;
-        }
-        let file = self.open_or_create(&temporary)?;
-        file.write_all_at(&[IoSlice::new(content)], 0)?;
-        file.sync_data()?;
+        self.write(&temporary, content)?.sync_data()?;
         self.rename(&temporary, path)?;
         match path.parent() {
             Some(dir) => self.sync_dir(dir),
             None => Ok(()),
+        }
+    }
+
+    /// Removes a file that may be gone already.
+    fn remove_file_if_there(&self, path: &Path) -> io::Result<()> {
+        match self.remove_file(path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            _ => Ok(()),
+        }
+    }
+
+    /// The whole content of a small file; `None` where there is none.
+    fn read_if_there(&self, path: &Path) -> io::Result<Option<Vec<u8>>> {
+        match self.read(path) {
+            Ok(content) => Ok(Some(content)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error),
         }
     }
 }
