@@ -1,1 +1,3 @@
 //! The node: listeners, dispatch, handlers, replicas, coordinators, controller.
+
+pub mod config;

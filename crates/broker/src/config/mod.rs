@@ -1,0 +1,15 @@
+//! The configuration of a node: read from `server.properties` and the environment, checked, and typed.
+//!
+//! Keys, defaults and ranges come from the table in `model::config`; this module knows which key governs what.
+//! Nothing here opens a file of the data directory or a socket.
+
+mod listeners;
+mod node;
+mod properties;
+
+pub use listeners::{Endpoint, Listener, ListenerUse, SecurityProtocol};
+pub use node::{
+    Durability, FetchConfig, GroupsConfig, LogsConfig, MetadataLogConfig, NetworkConfig, NodeConfig,
+    ProducersConfig, TopicsConfig,
+};
+pub use properties::{Properties, ReadError, environment_properties, read_properties, unknown_keys};
