@@ -2,3 +2,4 @@
 #![expect(clippy::unwrap_used, reason = "in a test, what is not there is a failure")]
 
 mod records;
+mod vectors;

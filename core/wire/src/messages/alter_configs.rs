@@ -1,0 +1,44 @@
+//! The messages of `AlterConfigs`, API key 33.
+
+use wire_derive::{Fields, Message};
+
+use crate::Str;
+
+/// Asks to replace the configuration of resources.
+#[derive(Message, Clone, Debug, PartialEq)]
+#[wire(api = AlterConfigs, versions = "0-2", flexible = "2+")]
+pub struct AlterConfigsRequest {
+    pub resources: Vec<AlterConfigsResource>,
+    pub validate_only: bool,
+}
+
+#[derive(Fields, Clone, Debug, PartialEq)]
+pub struct AlterConfigsResource {
+    pub resource_type: i8,
+    pub resource_name: Str,
+    pub configs: Vec<AlterableConfig>,
+}
+
+#[derive(Fields, Clone, Debug, PartialEq)]
+pub struct AlterableConfig {
+    pub name: Str,
+    #[wire(default = Some(Str::new()))]
+    pub value: Option<Str>,
+}
+
+/// Answers [`AlterConfigsRequest`]: the outcome for each resource.
+#[derive(Message, Clone, Debug, PartialEq)]
+#[wire(versions = "0-2", flexible = "2+")]
+pub struct AlterConfigsResponse {
+    pub throttle_time_ms: i32,
+    pub responses: Vec<AlterConfigsResourceResponse>,
+}
+
+#[derive(Fields, Clone, Debug, PartialEq)]
+pub struct AlterConfigsResourceResponse {
+    pub error_code: i16,
+    #[wire(default = Some(Str::new()))]
+    pub error_message: Option<Str>,
+    pub resource_type: i8,
+    pub resource_name: Str,
+}
