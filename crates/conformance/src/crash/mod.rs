@@ -1,0 +1,224 @@
+//! Kills the broker and cuts its power under load, round after round, and checks that every promise was kept.
+//!
+//! A round: real clients write (idempotent, acks=all), consume in a group and commit; the broker dies; it starts again;
+//! everything acknowledged must be in its place, once and in order, and no committed offset may have gone back. The
+//! load goes on across the rounds, so that retries meet the recovered state of their producers. A ledger keeps what
+//! each round found; a campaign that was interrupted goes on where it stopped.
+
+mod history;
+mod ledger;
+mod load;
+mod power;
+
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::{Context as _, Result, bail};
+use clap::Args;
+
+use crate::node::{Node, fresh_dir};
+use history::History;
+use ledger::Ledger;
+use load::Load;
+use power::Image;
+
+/// The partitions of the topic under load.
+const PARTITIONS: usize = 6;
+const TOPIC: &str = "crash";
+
+/// How many rounds of what.
+#[derive(Args)]
+pub(crate) struct Options {
+    /// Rounds that end with SIGKILL.
+    #[arg(long, default_value_t = 100)]
+    kills: u32,
+    /// Rounds that end with a power cut (a file system that stops taking writes). Needs root and loop devices.
+    #[arg(long, default_value_t = 50)]
+    cuts: u32,
+    /// Power cuts with `log.durability=pagecache`, at least one of which must be seen to lose records: shows that the
+    /// check can fail.
+    #[arg(long, default_value_t = 3)]
+    controls: u32,
+    /// Moves the moments at which the broker dies.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Forget what earlier runs of this binary found.
+    #[arg(long)]
+    restart: bool,
+}
+
+/// Runs the campaign; `true` when every round kept every promise and the negative control was seen to lose.
+pub(crate) fn run(binary: &Path, work: &Path, options: &Options) -> Result<bool> {
+    std::fs::create_dir_all(work)?;
+    let home = work.canonicalize()?.join("crash");
+    std::fs::create_dir_all(&home)?;
+    let mut ledger = Ledger::open(&home.join("ledger.tsv"), binary, options.restart)?;
+    let mut moments = Moments(options.seed);
+    kills(binary, &home, options.kills, &mut moments, &mut ledger)?;
+    cuts(binary, &home, options.cuts, &mut moments, &mut ledger)?;
+    let lost = controls(binary, &home, options.controls, &mut moments, &mut ledger)?;
+    println!("{}", ledger.summary());
+    if options.controls > 0 && !lost {
+        println!(
+            "negative control: no power cut lost anything without syncing; the check proves nothing here"
+        );
+        return Ok(false);
+    }
+    Ok(ledger.is_clean())
+}
+
+/// Rounds of SIGKILL on one data directory.
+fn kills(binary: &Path, home: &Path, rounds: u32, moments: &mut Moments, ledger: &mut Ledger) -> Result<()> {
+    let todo = rounds.saturating_sub(ledger.passed("kill"));
+    if todo == 0 {
+        return Ok(());
+    }
+    let dir = fresh_dir(&home.join("kill"))?;
+    let mut node = Node::new(
+        binary,
+        &dir,
+        &dir.join("data"),
+        &["num.partitions=6", "log.segment.bytes=4194304"],
+    )?;
+    node.format()?;
+    node.start()?;
+    let mut history = History::new(PARTITIONS);
+    let mut load = Load::start(&node, &dir, TOPIC, PARTITIONS)?;
+    for _ in 0..todo {
+        load.go_on_for(moments.between(300, 2500))?;
+        node.kill()?;
+        node.start()?;
+        record(ledger, "kill", history.check(&node, &dir, TOPIC))?;
+    }
+    load.finish()?;
+    record(ledger, "kill-final", history.check(&node, &dir, TOPIC))?;
+    node.stop()?;
+    node.start()?;
+    record(ledger, "stop-final", history.check(&node, &dir, TOPIC))
+}
+
+/// Rounds of power cuts on one file system; some of them while the broker starts, and some right after a format.
+fn cuts(binary: &Path, home: &Path, rounds: u32, moments: &mut Moments, ledger: &mut Ledger) -> Result<()> {
+    let todo = rounds.saturating_sub(ledger.passed("cut"));
+    if todo == 0 {
+        return Ok(());
+    }
+    let dir = fresh_dir(&home.join("cut"))?;
+    let image = Image::create(&dir, 2048)?;
+    let mut node = Node::new(
+        binary,
+        &dir,
+        &image.mount_point().join("data"),
+        &["num.partitions=6"],
+    )?;
+    node.format()?;
+    node.start()?;
+    let mut history = History::new(PARTITIONS);
+    let mut load = Load::start(&node, &dir, TOPIC, PARTITIONS)?;
+    for round in 0..todo {
+        load.go_on_for(moments.between(300, 2000))?;
+        cut_power(&mut node, &image)?;
+        if round % 3 == 1 {
+            // The power goes once more while the broker recovers.
+            node.launch()?;
+            std::thread::sleep(moments.between(0, 400));
+            cut_power(&mut node, &image)?;
+        }
+        node.start()?;
+        record(ledger, "cut", history.check(&node, &dir, TOPIC))?;
+        if round % 5 == 0 {
+            record(
+                ledger,
+                "cut-after-format",
+                cut_after_format(binary, home, moments),
+            )?;
+        }
+    }
+    load.finish()?;
+    record(ledger, "cut-final", history.check(&node, &dir, TOPIC))?;
+    node.stop().map(|_| ())
+}
+
+/// A node whose power goes the moment its directory is formatted must start, and so after a cut in its first start.
+fn cut_after_format(binary: &Path, home: &Path, moments: &mut Moments) -> Result<Vec<String>> {
+    let dir = fresh_dir(&home.join("format"))?;
+    let image = Image::create(&dir, 256)?;
+    let mut node = Node::new(binary, &dir, &image.mount_point().join("data"), &[])?;
+    node.format()?;
+    cut_power(&mut node, &image)?;
+    node.launch()?;
+    std::thread::sleep(moments.between(0, 300));
+    cut_power(&mut node, &image)?;
+    let started = node.start();
+    node.kill()?;
+    Ok(started
+        .err()
+        .map(|error| format!("{error:#}"))
+        .into_iter()
+        .collect())
+}
+
+/// Power cuts without syncing; whether any acknowledged record was seen to be lost.
+fn controls(
+    binary: &Path,
+    home: &Path,
+    rounds: u32,
+    moments: &mut Moments,
+    ledger: &mut Ledger,
+) -> Result<bool> {
+    for _ in 0..rounds {
+        if ledger.passed("control-lost") > 0 {
+            return Ok(true);
+        }
+        let dir = fresh_dir(&home.join("control"))?;
+        let image = Image::create(&dir, 1024)?;
+        let settings = ["num.partitions=6", "log.durability=pagecache"];
+        let mut node = Node::new(binary, &dir, &image.mount_point().join("data"), &settings)?;
+        node.format()?;
+        node.start()?;
+        let mut load = Load::start(&node, &dir, TOPIC, PARTITIONS)?;
+        load.go_on_for(moments.between(1500, 3000))?;
+        cut_power(&mut node, &image)?;
+        node.start()?;
+        let found = History::new(PARTITIONS).check(&node, &dir, TOPIC);
+        load.abandon()?;
+        node.kill()?;
+        if !matches!(&found, Ok(anomalies) if anomalies.is_empty()) {
+            ledger.note("control-lost", &[])?;
+        }
+    }
+    Ok(ledger.passed("control-lost") > 0)
+}
+
+/// The file system stops taking writes, then the process goes, then the file system comes back with what was synced.
+fn cut_power(node: &mut Node, image: &Image) -> Result<()> {
+    image.cut()?;
+    node.kill()?;
+    image.remount().context("remounting after the cut")
+}
+
+/// Notes what a round found; a round that could not be judged ends the campaign.
+fn record(ledger: &mut Ledger, kind: &str, found: Result<Vec<String>>) -> Result<()> {
+    let anomalies = match found {
+        Ok(anomalies) => anomalies,
+        Err(error) => vec![format!("{error:#}")],
+    };
+    ledger.note(kind, &anomalies)?;
+    if let Some(first) = anomalies.first() {
+        bail!("{kind}: {} broken promises, the first: {first}", anomalies.len());
+    }
+    Ok(())
+}
+
+/// The moments at which things die, from a seed (xorshift).
+struct Moments(u64);
+
+impl Moments {
+    fn between(&mut self, low_ms: u64, high_ms: u64) -> Duration {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut x = self.0;
+        x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        Duration::from_millis(low_ms + (x ^ (x >> 31)) % (high_ms - low_ms))
+    }
+}

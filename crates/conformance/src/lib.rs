@@ -1,1 +1,0 @@
-//! Foreign clients and faults against the built binary.

@@ -1,0 +1,55 @@
+//! Judges the built binary from outside: by clients nobody here wrote, and by killing it and cutting its power.
+//!
+//! Nothing here links the broker: what is measured is what a user runs. `cargo xtask conformance` and
+//! `cargo xtask crash` build the binary and call this program.
+
+mod crash;
+mod node;
+mod suites;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// Judges a built `gracchus` from outside.
+#[derive(Parser)]
+struct Arguments {
+    /// The binary to judge.
+    #[arg(
+        long,
+        global = true,
+        default_value = "target/release/gracchus",
+        value_name = "PATH"
+    )]
+    binary: PathBuf,
+    /// Where the runs keep their data and logs.
+    #[arg(long, global = true, default_value = "target/conformance", value_name = "DIR")]
+    work: PathBuf,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Run the suites of foreign clients and compare each test with what Apache Kafka scores.
+    Suites(suites::Options),
+    /// Kill the broker and cut its power under load, and check that nothing acknowledged is lost.
+    Crash(crash::Options),
+}
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    let outcome = match &arguments.command {
+        Command::Suites(options) => suites::run(&arguments.binary, &arguments.work, options),
+        Command::Crash(options) => crash::run(&arguments.binary, &arguments.work, options),
+    };
+    match outcome {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("conformance: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
