@@ -1,2 +1,62 @@
-//! The chores of the house.
-fn main() {}
+//! The chores of the house: `cargo xtask` lists them.
+//!
+//! `verify` is the one that says whether a change is fit to land; it writes nothing into the tree. Whatever it finds,
+//! `fix` repairs where a machine can.
+
+mod campaign;
+mod docs;
+mod run;
+mod tidy;
+mod verify;
+
+use anyhow::{Result, bail};
+use std::process::ExitCode;
+
+const HELP: &str = "cargo xtask CHORE
+
+  verify                  tidy, fmt, clippy, tests, doc, deny, generated docs; writes nothing
+  fix                     what of that a machine can repair: fmt, clippy --fix, generated docs
+  tidy                    layers, sizes, budgets, the index of ARCHITECTURE.md, the opening of files
+  docs [--check]          writes docs/generated from the binary's own tables, or says whether it is current
+
+  conformance [ARGS..]    foreign clients against the built binary; ARGS go to its `suites`
+  crash [ARGS..]          kill -9 and power cuts under load; ARGS go to its `crash`
+  sim [ARGS..]            the deterministic node by seeds; ARGS go to the simulator
+  fuzz [--runs N] [TARGET..]
+                          fuzz campaign up to N executions a target (default 1,000,000), resumed from campaigns/fuzz.tsv
+";
+
+fn main() -> ExitCode {
+    match chore() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            // On one line: the causes, without a backtrace that says nothing of the tree.
+            eprintln!("xtask: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn chore() -> Result<()> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let (chore, rest) = match arguments.split_first() {
+        Some((chore, rest)) => (chore.as_str(), rest),
+        None => ("help", [].as_slice()),
+    };
+    match (chore, rest) {
+        ("help" | "--help" | "-h", _) => {
+            print!("{HELP}");
+            Ok(())
+        }
+        ("verify", []) => verify::verify(),
+        ("fix", []) => verify::fix(),
+        ("tidy", []) => tidy::tidy(&run::root()),
+        ("docs", []) => docs::write(),
+        ("docs", [check]) if check == "--check" => docs::check(),
+        ("conformance", rest) => campaign::conformance("suites", rest),
+        ("crash", rest) => campaign::conformance("crash", rest),
+        ("sim", rest) => campaign::sim(rest),
+        ("fuzz", rest) => campaign::fuzz(rest),
+        _ => bail!("no such chore: {}\n\n{HELP}", arguments.join(" ")),
+    }
+}

@@ -1,0 +1,60 @@
+//! How much code the house may have: lines of Rust without comments, blank lines and tests.
+
+use super::Complaint;
+use super::source::Source;
+
+/// What counts together, the paths it has, and its lines at most. Past one, an ADR says what earned it.
+const BUDGETS: &[(&str, &[&str], usize)] = &[
+    ("wire", &["core/wire/", "core/wire-derive/"], 9_000),
+    ("storage", &["core/storage/"], 6_000),
+    ("the whole house", &[""], 32_000),
+];
+
+/// How much of each budget is used, in words.
+pub(super) fn usage(sources: &[Source]) -> String {
+    let rows = BUDGETS
+        .iter()
+        .map(|(name, paths, most)| format!("{name}: {} of {most} lines", lines_under(sources, paths)));
+    rows.collect::<Vec<_>>().join("; ")
+}
+
+/// Budgets that are exceeded.
+pub(super) fn check(sources: &[Source]) -> Vec<Complaint> {
+    BUDGETS
+        .iter()
+        .filter_map(|(name, paths, most)| {
+            let lines = lines_under(sources, paths);
+            (lines > *most).then(|| Complaint {
+                size: Some(lines),
+                ..Complaint::new("budget", *name, format!("{lines} lines of code, {most} at most"))
+            })
+        })
+        .collect()
+}
+
+fn lines_under(sources: &[Source], paths: &[&str]) -> usize {
+    sources
+        .iter()
+        .filter(|source| paths.iter().any(|path| source.path.starts_with(path)))
+        .map(Source::code_lines)
+        .sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_budget_counts_its_folders_only() {
+        let sources = [
+            Source::new("core/storage/src/lib.rs", "use a;\n".repeat(6_001)),
+            Source::new("core/storage/src/tests.rs", "use a;\n".repeat(90_000)),
+            Source::new("core/wire/src/lib.rs", "use a;\n".repeat(9_000)),
+        ];
+        let places: Vec<_> = check(&sources)
+            .into_iter()
+            .map(|complaint| (complaint.place, complaint.size))
+            .collect();
+        assert_eq!(places, [("storage".to_owned(), Some(6_001))]);
+    }
+}

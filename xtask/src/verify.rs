@@ -1,0 +1,55 @@
+//! `verify` and `fix`: the same list, once looking and once repairing.
+
+use crate::run::{cargo, has_subcommand, root, run, step};
+use crate::{docs, tidy};
+use anyhow::Result;
+
+/// Whether the tree is fit to land.
+pub(crate) fn verify() -> Result<()> {
+    step("tidy", || tidy::tidy(&root()))?;
+    step("fmt", || run(&mut cargo("fmt --all --check")))?;
+    step("clippy", || {
+        run(&mut cargo(
+            "clippy --workspace --all-targets --locked -- -D warnings",
+        ))
+    })?;
+    step("tests", tests)?;
+    step("doc", || {
+        run(
+            cargo("doc --workspace --no-deps --document-private-items --locked")
+                .env("RUSTDOCFLAGS", "-D warnings"),
+        )
+    })?;
+    step("deny", deny)?;
+    step("generated docs", docs::check)
+}
+
+/// nextest runs tests side by side and names the slow ones; without it cargo's own runner does.
+fn tests() -> Result<()> {
+    if has_subcommand("nextest") {
+        run(&mut cargo("nextest run --workspace --locked"))?;
+        return run(&mut cargo("test --workspace --doc --locked"));
+    }
+    run(&mut cargo("test --workspace --locked"))
+}
+
+/// Bans, licences and sources; the database of advisories is left to those who can fetch it.
+fn deny() -> Result<()> {
+    if has_subcommand("deny") {
+        return run(&mut cargo("deny --offline check bans licenses sources"));
+    }
+    eprintln!("skipped: cargo-deny is not installed (cargo install cargo-deny --locked)");
+    Ok(())
+}
+
+/// Repairs what a machine can repair.
+pub(crate) fn fix() -> Result<()> {
+    step("clippy --fix", || {
+        run(&mut cargo(
+            "clippy --workspace --all-targets --fix --allow-dirty --allow-staged",
+        ))
+    })?;
+    step("fmt", || run(&mut cargo("fmt --all")))?;
+    step("generated docs", docs::write)?;
+    step("tidy", || tidy::tidy(&root()))
+}
