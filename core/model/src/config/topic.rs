@@ -27,8 +27,7 @@ resource_keys! {
         "What happens to old records: delete removes segments past their retention. compact keeps the newest record of each key; this version refuses records without a key in such a topic, and does not compact yet. Empty keeps everything.";
     "compression.gzip.level" Int "-1", between_or(1, 9, -1), same("compression.gzip.level"),
         "The level when the broker compresses with gzip.";
-    "compression.lz4.level" Int "9", between(1, 17), same("compression.lz4.level"),
-        "The level when the broker compresses with lz4.";
+    "compression.lz4.level" Int "9", between(1, 17), same("compression.lz4.level"), LATER;
     "compression.type" String "producer", ONE_OF(&["uncompressed", "zstd", "lz4", "snappy", "gzip", "producer"]), same("compression.type"),
         "The codec batches are stored with: producer keeps what was sent.";
     "compression.zstd.level" Int "3", between(-131_072, 22), same("compression.zstd.level"),
@@ -63,8 +62,7 @@ resource_keys! {
     "min.compaction.lag.ms" Long "0", at_least(0), same("log.cleaner.min.compaction.lag.ms"), LATER;
     "min.insync.replicas" Int "1", at_least(1), same("min.insync.replicas"),
         "The in-sync replicas that acks=all needs.";
-    "preallocate" Boolean "false", ANY, same("log.preallocate"),
-        "Whether a new segment takes its whole size at once.";
+    "preallocate" Boolean "false", ANY, same("log.preallocate"), LATER;
     "remote.log.copy.disable" Boolean "false", ANY, ALONE, LATER;
     "remote.log.delete.on.disable" Boolean "false", ANY, ALONE, LATER;
     "remote.storage.enable" Boolean "false", ANY, ALONE, LATER;

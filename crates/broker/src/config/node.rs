@@ -244,10 +244,13 @@ impl NodeConfig {
     ///
     /// # Errors
     /// The first value that is wrong by itself or does not fit the others.
-    pub fn from_properties(properties: Properties) -> Result<NodeConfig, ConfigError> {
+    pub fn from_properties(mut properties: Properties) -> Result<NodeConfig, ConfigError> {
         check_every_value(&properties)?;
+        let node_id = node_id(&Reader(&properties))?;
+        for name in ["node.id", "broker.id"] {
+            properties.insert(name.to_owned(), node_id.0.to_string());
+        }
         let reader = Reader(&properties);
-        let node_id = node_id(&reader)?;
         roles(&reader)?;
         voters(&reader, node_id)?;
         let listeners = listeners(&reader)?;

@@ -7,8 +7,7 @@ broker_keys! {
         "Whether asking for a topic that does not exist makes it.";
     "compression.gzip.level" Int "-1", between_or(1, 9, -1), ClusterWide,
         "The level when the broker compresses with gzip.";
-    "compression.lz4.level" Int "9", between(1, 17), ClusterWide,
-        "The level when the broker compresses with lz4.";
+    "compression.lz4.level" Int "9", between(1, 17), ClusterWide, LATER;
     "compression.type" String "producer", ONE_OF(&["uncompressed", "zstd", "lz4", "snappy", "gzip", "producer"]), ClusterWide,
         "The codec batches are stored with: producer keeps what was sent.";
     "compression.zstd.level" Int "3", between(-131_072, 22), ClusterWide,
@@ -52,8 +51,7 @@ broker_keys! {
         "How far a record's time may lie before the broker's.";
     "log.message.timestamp.type" String "CreateTime", ONE_OF(&["CreateTime", "LogAppendTime"]), ClusterWide,
         "Whether records keep the producer's time (CreateTime) or get the broker's (LogAppendTime).";
-    "log.preallocate" Boolean "false", ANY, ClusterWide,
-        "Whether a new segment takes its whole size at once.";
+    "log.preallocate" Boolean "false", ANY, ClusterWide, LATER;
     "log.retention.bytes" Long "-1", ANY, ClusterWide,
         "How many bytes of a partition are kept; -1 sets no limit.";
     "log.retention.check.interval.ms" Long "300000", at_least(1), ReadOnly,
