@@ -1,7 +1,8 @@
 //! Derive macros that give plain structs their form on the wire.
 //!
 //! `#[derive(Message)]` serves requests, responses and records of logs; `#[derive(Fields)]` serves the structs nested
-//! in them. Fields stand on the wire in the order of the struct. Attributes of a message:
+//! in them. Fields stand on the wire in the order of the struct, tagged ones behind the others by ascending tag.
+//! Attributes of a message:
 //!
 //! - `#[wire(versions = "4-18")]`: the versions it has (required); `flexible = "12+"`: from which version on lengths
 //!   are compact and structs end with tagged fields;

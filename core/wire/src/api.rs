@@ -194,3 +194,52 @@ apis! {
     AlterShareGroupOffsets = 91, 0..=0, Broker, alter_share_group_offsets::AlterShareGroupOffsetsRequest;
     DeleteShareGroupOffsets = 92, 0..=0, Broker, delete_share_group_offsets::DeleteShareGroupOffsetsRequest;
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{ApiKey, Visitor};
+    use crate::message::{Message, Request};
+
+    struct Messages;
+
+    impl Visitor for Messages {
+        /// API, name of the request, versions of request and response.
+        type Output = (ApiKey, &'static str, [(i16, i16); 2], [Option<i16>; 2]);
+
+        fn visit<R: Request>(self) -> Self::Output {
+            let versions = [
+                (R::MIN_VERSION, R::MAX_VERSION),
+                (R::Response::MIN_VERSION, R::Response::MAX_VERSION),
+            ];
+            (
+                R::API_KEY,
+                R::NAME,
+                versions,
+                [R::FLEXIBLE_FROM, R::Response::FLEXIBLE_FROM],
+            )
+        }
+    }
+
+    #[test]
+    fn the_table_agrees_with_the_messages() {
+        assert_eq!(ApiKey::ALL.len(), 89);
+        for &api in ApiKey::ALL {
+            let (key, name, [request, response], [flexible, flexible_response]) = api.accept(Messages);
+            assert_eq!(ApiKey::from_key(api.key()), Some(api));
+            assert_eq!(key, api);
+            assert_eq!(name, format!("{}Request", api.name()));
+            assert_eq!(request, response, "{name}");
+            assert_eq!(flexible, flexible_response, "{name}");
+            let (min, max) = api.versions();
+            let unstable = i16::from(api == ApiKey::InitProducerId);
+            assert_eq!((min, max + unstable), request, "{name}");
+        }
+    }
+
+    #[test]
+    fn removed_and_future_keys_are_unknown() {
+        for key in [-1, 4, 5, 6, 7, 93, i16::MAX] {
+            assert_eq!(ApiKey::from_key(key), None);
+        }
+    }
+}

@@ -38,16 +38,15 @@ impl RequestHeader {
     /// Reads the header of a request of a known API. The request's version may be one that is not served: a request
     /// for ApiVersions is answered then, too.
     pub fn read_any(reader: &mut Reader) -> Result<(ApiKey, RequestHeader), DecodeError> {
-        let start = reader.clone();
-        let key = reader.read_i16()?;
-        let api_version = reader.read_i16()?;
+        let [key_high, key_low, version_high, version_low] = reader.peek()?;
+        let key = i16::from_be_bytes([key_high, key_low]);
+        let api_version = i16::from_be_bytes([version_high, version_low]);
         let api_key = ApiKey::from_key(key).ok_or_else(|| {
             reader.error(DecodeReason::UnknownKey {
                 kind: "api key",
                 key: i32::from(key),
             })
         })?;
-        *reader = start;
         let header = RequestHeader::decode(reader, RequestHeader::version(api_key, api_version))?;
         Ok((api_key, header))
     }
@@ -62,5 +61,27 @@ impl ResponseHeader {
         } else {
             0
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{RequestHeader, ResponseHeader};
+    use crate::api::ApiKey;
+
+    #[test]
+    fn headers_are_flexible_where_the_message_is() {
+        assert_eq!(RequestHeader::version(ApiKey::Fetch, 11), 1);
+        assert_eq!(RequestHeader::version(ApiKey::Fetch, 12), 2);
+        assert_eq!(ResponseHeader::version(ApiKey::Fetch, 11), 0);
+        assert_eq!(ResponseHeader::version(ApiKey::Fetch, 12), 1);
+        assert_eq!(RequestHeader::version(ApiKey::SaslHandshake, 1), 1);
+        assert_eq!(ResponseHeader::version(ApiKey::SaslHandshake, 1), 0);
+    }
+
+    #[test]
+    fn the_answer_to_api_versions_has_a_plain_header_in_every_version() {
+        assert_eq!(RequestHeader::version(ApiKey::ApiVersions, 4), 2);
+        assert_eq!(ResponseHeader::version(ApiKey::ApiVersions, 4), 0);
     }
 }

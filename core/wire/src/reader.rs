@@ -17,7 +17,7 @@ pub const ELEMENT_BUDGET: usize = 64 << 20;
 const ARRAY_OVERHEAD: usize = 16;
 
 /// A cursor over a received frame; what it yields are slices of that frame.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Reader {
     frame: Bytes,
     position: usize,
@@ -66,12 +66,15 @@ impl Reader {
         }
     }
 
+    /// The next `N` bytes, which stay unread.
+    pub fn peek<const N: usize>(&self) -> Result<[u8; N], DecodeError> {
+        let rest = self.frame.get(self.position..).unwrap_or_default();
+        rest.first_chunk().copied().ok_or_else(|| self.truncated(N))
+    }
+
     /// The next `N` bytes.
     pub fn array<const N: usize>(&mut self) -> Result<[u8; N], DecodeError> {
-        let Some(bytes) = self.frame.get(self.position..).and_then(<[u8]>::first_chunk::<N>) else {
-            return Err(self.truncated(N));
-        };
-        let bytes = *bytes;
+        let bytes = self.peek()?;
         self.position += N;
         Ok(bytes)
     }

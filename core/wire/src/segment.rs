@@ -57,7 +57,20 @@ impl Segment {
 /// A field of type `records`: zero or more record batches, as one slice of a received frame or as segments of a log.
 #[derive(Clone, Debug, Default)]
 pub struct Records {
-    segments: Vec<Segment>,
+    segments: Segments,
+}
+
+/// The usual single segment needs no list.
+#[derive(Clone, Debug)]
+enum Segments {
+    One(Segment),
+    List(Vec<Segment>),
+}
+
+impl Default for Segments {
+    fn default() -> Segments {
+        Segments::List(Vec::new())
+    }
 }
 
 impl Records {
@@ -68,36 +81,44 @@ impl Records {
 
     /// Batches that lie in several places, in order.
     pub fn from_segments(segments: Vec<Segment>) -> Records {
-        Records { segments }
+        Records {
+            segments: Segments::List(segments),
+        }
     }
 
     /// The segments, in order.
     pub fn segments(&self) -> &[Segment] {
-        &self.segments
+        match &self.segments {
+            Segments::One(segment) => std::slice::from_ref(segment),
+            Segments::List(segments) => segments,
+        }
     }
 
     /// The segments, in order, without a copy.
     pub fn into_segments(self) -> Vec<Segment> {
-        self.segments
+        match self.segments {
+            Segments::One(segment) => vec![segment],
+            Segments::List(segments) => segments,
+        }
     }
 
     /// The number of bytes.
     pub fn len(&self) -> usize {
-        self.segments.iter().map(Segment::len).sum()
+        self.segments().iter().map(Segment::len).sum()
     }
 
     /// Whether there is no byte.
     pub fn is_empty(&self) -> bool {
-        self.segments.iter().all(Segment::is_empty)
+        self.segments().iter().all(Segment::is_empty)
     }
 
     /// All bytes in one piece: no copy where they already are one slice in memory; files are read.
     pub fn to_bytes(&self) -> io::Result<Bytes> {
-        if let [Segment::Bytes(bytes)] = self.segments.as_slice() {
+        if let [Segment::Bytes(bytes)] = self.segments() {
             return Ok(bytes.clone());
         }
         let mut all = Vec::with_capacity(self.len());
-        for segment in &self.segments {
+        for segment in self.segments() {
             match segment {
                 Segment::Bytes(bytes) => all.extend_from_slice(bytes),
                 Segment::File(range) => {
@@ -117,7 +138,7 @@ impl Records {
 impl From<Bytes> for Records {
     fn from(bytes: Bytes) -> Records {
         Records {
-            segments: vec![Segment::Bytes(bytes)],
+            segments: Segments::One(Segment::Bytes(bytes)),
         }
     }
 }

@@ -150,3 +150,93 @@ fn write_float(f: &mut fmt::Formatter<'_>, value: f64) -> fmt::Result {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+
+    use super::Value;
+    use crate::internal::metadata_log::{
+        BrokerRegistrationChangeRecord, PartitionRecord, UserScramCredentialRecord,
+    };
+    use crate::internal::transactions::{PartitionsSchema, TransactionLogValue};
+    use crate::message::Message as _;
+
+    #[test]
+    fn a_transactions_state_prints_as_in_kafkas_dump() {
+        let state = TransactionLogValue {
+            producer_id: 1,
+            previous_producer_id: 1,
+            transaction_timeout_ms: 60_000,
+            transaction_status: 1,
+            transaction_partitions: Some(vec![PartitionsSchema {
+                topic: "transactions".into(),
+                partition_ids: vec![0],
+            }]),
+            transaction_last_update_timestamp_ms: 1_795_988_965_951,
+            transaction_start_timestamp_ms: -1,
+            ..TransactionLogValue::default()
+        };
+        let expected = r#"{"producerId":1,"previousProducerId":1,"producerEpoch":0,"transactionTimeoutMs":60000,"transactionStatus":1,"transactionPartitions":[{"topic":"transactions","partitionIds":[0]}],"transactionLastUpdateTimestampMs":1795988965951,"transactionStartTimestampMs":-1}"#;
+        assert_eq!(state.to_value(1).to_string(), expected);
+    }
+
+    #[test]
+    fn tagged_fields_print_where_they_are_on_the_wire() {
+        let partition = PartitionRecord {
+            partition_id: 3,
+            replicas: vec![1],
+            isr: vec![1],
+            directories: vec![model::Uuid([0xff; 16])],
+            eligible_leader_replicas: Some(vec![2]),
+            ..PartitionRecord::default()
+        };
+        let expected = r#"{"partitionId":3,"topicId":"AAAAAAAAAAAAAAAAAAAAAA","replicas":[1],"isr":[1],"removingReplicas":[],"addingReplicas":[],"leader":-1,"leaderEpoch":-1,"partitionEpoch":-1,"directories":["_____________________w"],"eligibleLeaderReplicas":[2]}"#;
+        assert_eq!(partition.to_value(2).to_string(), expected);
+        let change = BrokerRegistrationChangeRecord {
+            broker_id: 1,
+            fenced: -1,
+            ..BrokerRegistrationChangeRecord::default()
+        };
+        assert_eq!(
+            change.to_value(3).to_string(),
+            r#"{"brokerId":1,"brokerEpoch":0,"fenced":-1}"#
+        );
+    }
+
+    #[test]
+    fn bytes_print_in_base64() {
+        let credential = UserScramCredentialRecord {
+            salt: Bytes::from_static(b"ab"),
+            ..UserScramCredentialRecord::default()
+        };
+        let value = credential.to_value(0);
+        assert_eq!(value.get("salt"), Some(&Value::Bytes(Bytes::from_static(b"ab"))));
+        assert!(value.to_string().contains(r#""salt":"YWI=""#));
+    }
+
+    #[test]
+    fn text_is_escaped() {
+        let text = Value::String("a\"\\\n\u{1}\u{1f}ä".into());
+        assert_eq!(text.to_string(), "\"a\\\"\\\\\\n\\u0001\\u001Fä\"");
+    }
+
+    #[test]
+    fn numbers_print_as_java_prints_doubles() {
+        let printed = [
+            0.0,
+            -1.5,
+            1e7,
+            123_456_789.0,
+            1.0e-3,
+            0.00099,
+            f64::MAX,
+            f64::NAN,
+            f64::INFINITY,
+        ];
+        let printed = Value::Array(printed.map(Value::Float).into());
+        let expected =
+            r#"[0.0,-1.5,1.0E7,1.23456789E8,0.001,9.9E-4,1.7976931348623157E308,"NaN","Infinity"]"#;
+        assert_eq!(printed.to_string(), expected);
+    }
+}

@@ -196,3 +196,182 @@ impl Writer {
 fn too_long(length: usize, limit: usize) -> EncodeError {
     EncodeError::TooLong { length, limit }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use bytes::Bytes;
+
+    use super::{SEGMENT_MIN, Writer};
+    use crate::error::EncodeError;
+    use crate::field::{Field as _, Form};
+    use crate::message::Message as _;
+    use crate::messages::fetch::{FetchResponse, FetchableTopicResponse, NodeEndpoint, PartitionData};
+    use crate::segment::{FileRange, FileSource, Records, Segment};
+    use crate::{Reader, Str};
+
+    #[derive(Debug)]
+    struct Zeros;
+
+    impl FileSource for Zeros {
+        fn descriptor(&self) -> Option<std::os::fd::BorrowedFd<'_>> {
+            None
+        }
+
+        fn read_exact_at(&self, buffer: &mut [u8], _position: u64) -> std::io::Result<()> {
+            buffer.fill(0);
+            Ok(())
+        }
+    }
+
+    fn file(length: usize) -> Segment {
+        Segment::File(FileRange {
+            source: Arc::new(Zeros),
+            position: 7,
+            length,
+        })
+    }
+
+    fn response(records: Records) -> FetchResponse {
+        let partition = PartitionData {
+            records: Some(records),
+            ..PartitionData::default()
+        };
+        FetchResponse {
+            responses: vec![FetchableTopicResponse {
+                partitions: vec![partition.clone(), partition],
+                ..FetchableTopicResponse::default()
+            }],
+            ..FetchResponse::default()
+        }
+    }
+
+    #[test]
+    fn a_payload_is_not_copied_and_a_small_one_is() {
+        let large = Bytes::from(vec![5; SEGMENT_MIN]);
+        let small = Bytes::from(vec![6; SEGMENT_MIN - 1]);
+        let mut writer = Writer::new();
+        writer.put(b"abc");
+        writer.put_payload(&large);
+        writer.put_payload(&small);
+        let segments = writer.finish();
+        let [
+            Segment::Bytes(before),
+            Segment::Bytes(payload),
+            Segment::Bytes(after),
+        ] = segments.as_slice()
+        else {
+            panic!("three segments: {segments:?}");
+        };
+        assert_eq!(before, "abc");
+        assert_eq!(payload.as_ptr(), large.as_ptr());
+        assert_eq!(after, &small);
+        assert_ne!(after.as_ptr(), small.as_ptr());
+    }
+
+    #[test]
+    fn a_fetch_response_leaves_what_lies_on_disk_on_disk() {
+        let mut writer = Writer::framed();
+        let batches = Records::from_segments(vec![file(100), file(3)]);
+        response(batches).encode(&mut writer, 18).unwrap();
+        let length = writer.len();
+        let segments = writer.finish_frame().unwrap();
+        let files = segments.iter().filter_map(|segment| match segment {
+            Segment::File(range) => Some(range.length),
+            Segment::Bytes(_) => None,
+        });
+        assert_eq!(files.collect::<Vec<_>>(), [100, 3, 100, 3]);
+        assert_eq!(segments.iter().map(Segment::len).sum::<usize>(), length);
+        let frame = Records::from_segments(segments).to_bytes().unwrap();
+        assert_eq!(frame[..4], u32::try_from(length - 4).unwrap().to_be_bytes());
+        let decoded = FetchResponse::decode_all(frame.slice(4..), 18).unwrap();
+        assert_eq!(decoded, response(Bytes::from(vec![0; 103]).into()));
+    }
+
+    #[test]
+    fn a_payload_in_a_tagged_field_keeps_its_place() {
+        let host = Str::from("h".repeat(SEGMENT_MIN));
+        let message = FetchResponse {
+            node_endpoints: vec![NodeEndpoint {
+                host,
+                ..NodeEndpoint::default()
+            }],
+            ..response(Bytes::from(vec![9; 2 * SEGMENT_MIN]).into())
+        };
+        let bytes = message.to_bytes(18).unwrap();
+        assert_eq!(FetchResponse::decode_all(bytes, 18).unwrap(), message);
+    }
+
+    #[test]
+    fn varints_of_every_length_come_back() {
+        let mut writer = Writer::new();
+        let numbers = (0..64).flat_map(|bit| {
+            [
+                1_i64 << bit,
+                (1_i64 << bit).wrapping_sub(1),
+                -(1_i64 << (bit % 63)),
+            ]
+        });
+        let numbers: Vec<i64> = numbers.chain([0, i64::MAX, i64::MIN]).collect();
+        for &number in &numbers {
+            writer.put_varlong(number);
+            writer.put_varint(number as i32);
+            writer.put_unsigned_varint(number as u32);
+        }
+        let mut reader = Reader::new(writer.into_bytes().unwrap());
+        for number in numbers {
+            assert_eq!(reader.read_varlong(), Ok(number));
+            assert_eq!(reader.read_varint(), Ok(number as i32));
+            assert_eq!(reader.read_unsigned_varint(), Ok(number as u32));
+        }
+        assert_eq!(reader.remaining(), 0);
+    }
+
+    #[test]
+    fn varints_are_written_as_kafka_writes_them() {
+        let mut writer = Writer::new();
+        for number in [0, -1, 1, 63, -64, 64, i32::MIN] {
+            writer.put_varint(number);
+        }
+        let expected = [0, 1, 2, 126, 127, 0x80, 1, 0xff, 0xff, 0xff, 0xff, 0x0f];
+        assert_eq!(writer.into_bytes().unwrap(), expected.as_slice());
+    }
+
+    #[test]
+    fn a_string_beyond_its_length_field_is_refused() {
+        let text = Str::from("x".repeat(1 << 15));
+        let plain = Form {
+            version: 0,
+            flexible: false,
+        };
+        let outcome = text.write(&mut Writer::new(), plain);
+        assert_eq!(
+            outcome,
+            Err(EncodeError::TooLong {
+                length: 1 << 15,
+                limit: (1 << 15) - 1
+            })
+        );
+        let flexible = Form {
+            flexible: true,
+            ..plain
+        };
+        assert_eq!(text.write(&mut Writer::new(), flexible), Ok(()));
+    }
+
+    #[test]
+    fn null_is_refused_where_the_version_knows_none() {
+        use crate::messages::metadata::MetadataRequest;
+        let all = MetadataRequest {
+            topics: None,
+            ..MetadataRequest::default()
+        };
+        let refused = EncodeError::Null {
+            field: "topics",
+            version: 0,
+        };
+        assert_eq!(all.to_bytes(0), Err(refused));
+        assert!(all.to_bytes(1).is_ok());
+    }
+}

@@ -73,14 +73,14 @@ pub struct PartitionRecord {
     pub adding_replicas: Vec<i32>,
     #[wire(default = -1)]
     pub leader: i32,
+    #[wire(tag = 0)]
+    pub leader_recovery_state: i8,
     #[wire(default = -1)]
     pub leader_epoch: i32,
     #[wire(default = -1)]
     pub partition_epoch: i32,
     #[wire(versions = "1+")]
     pub directories: Vec<Uuid>,
-    #[wire(tag = 0)]
-    pub leader_recovery_state: i8,
     #[wire(versions = "2+", tag = 1)]
     pub eligible_leader_replicas: Option<Vec<i32>>,
     #[wire(versions = "2+", tag = 2)]

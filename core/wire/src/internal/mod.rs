@@ -78,3 +78,51 @@ fn at_end(reader: &Reader) -> Result<(), DecodeError> {
         trailing => Err(reader.error(DecodeReason::TrailingBytes(trailing))),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+
+    use super::offsets::{GroupMetadataKey, OffsetCommitKey, OffsetCommitValue};
+    use super::{from_key_bytes, from_versioned_bytes, key_type, to_key_bytes, to_versioned_bytes};
+    use crate::error::DecodeReason;
+
+    fn key() -> OffsetCommitKey {
+        OffsetCommitKey {
+            group: "g".into(),
+            topic: "t".into(),
+            partition: 3,
+        }
+    }
+
+    #[test]
+    fn a_key_stands_behind_its_type() {
+        let bytes = to_key_bytes(&key()).unwrap();
+        assert_eq!(bytes, &b"\0\x01\0\x01g\0\x01t\0\0\0\x03"[..]);
+        assert_eq!(key_type(&bytes), Ok(1));
+        assert_eq!(from_key_bytes(bytes.clone()), Ok(key()));
+        let other = from_key_bytes::<GroupMetadataKey>(bytes).unwrap_err();
+        assert!(matches!(other.reason, DecodeReason::UnknownKey { key: 1, .. }));
+    }
+
+    #[test]
+    fn a_value_stands_behind_its_version() {
+        let value = OffsetCommitValue {
+            offset: 7,
+            ..OffsetCommitValue::default()
+        };
+        for version in 0..=4 {
+            let bytes = to_versioned_bytes(&value, version).unwrap();
+            assert_eq!(from_versioned_bytes(bytes), Ok((version, value.clone())));
+        }
+        let newer = from_versioned_bytes::<OffsetCommitValue>(Bytes::from_static(b"\0\x05")).unwrap_err();
+        assert!(matches!(
+            newer.reason,
+            DecodeReason::UnsupportedVersion { version: 5, .. }
+        ));
+        let mut longer = to_versioned_bytes(&value, 4).unwrap().to_vec();
+        longer.push(0);
+        let longer = from_versioned_bytes::<OffsetCommitValue>(longer.into()).unwrap_err();
+        assert_eq!(longer.reason, DecodeReason::TrailingBytes(1));
+    }
+}

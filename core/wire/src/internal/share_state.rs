@@ -22,11 +22,11 @@ pub struct ShareSnapshotValue {
     pub state_epoch: i32,
     pub leader_epoch: i32,
     pub start_offset: i64,
+    #[wire(tag = 0, default = -1)]
+    pub delivery_complete_count: i32,
     pub create_timestamp: i64,
     pub write_timestamp: i64,
     pub state_batches: Vec<StateBatch>,
-    #[wire(tag = 0, default = -1)]
-    pub delivery_complete_count: i32,
 }
 
 #[derive(Fields, Clone, Debug, PartialEq)]
@@ -53,7 +53,7 @@ pub struct ShareUpdateValue {
     pub snapshot_epoch: i32,
     pub leader_epoch: i32,
     pub start_offset: i64,
-    pub state_batches: Vec<StateBatch>,
     #[wire(tag = 0, default = -1)]
     pub delivery_complete_count: i32,
+    pub state_batches: Vec<StateBatch>,
 }

@@ -23,10 +23,10 @@ pub struct AlterPartitionRequestTopicData {
 pub struct AlterPartitionRequestPartitionData {
     pub partition_index: i32,
     pub leader_epoch: i32,
-    #[wire(versions = "3+")]
-    pub new_isr_with_epochs: Vec<BrokerState>,
     #[wire(versions = "2")]
     pub new_isr: Vec<i32>,
+    #[wire(versions = "3+")]
+    pub new_isr_with_epochs: Vec<BrokerState>,
     pub leader_recovery_state: i8,
     pub partition_epoch: i32,
 }

@@ -53,14 +53,14 @@ pub struct CreatableTopicResult {
     pub error_code: i16,
     #[wire(default = Some(Str::new()))]
     pub error_message: Option<Str>,
+    #[wire(versions = "5+", tag = 0)]
+    pub topic_config_error_code: i16,
     #[wire(versions = "5+", default = -1)]
     pub num_partitions: i32,
     #[wire(versions = "5+", default = -1)]
     pub replication_factor: i16,
     #[wire(versions = "5+", default = Some(Vec::new()))]
     pub configs: Option<Vec<CreatableTopicConfigs>>,
-    #[wire(versions = "5+", tag = 0)]
-    pub topic_config_error_code: i16,
 }
 
 #[derive(Fields, Clone, Debug, PartialEq)]

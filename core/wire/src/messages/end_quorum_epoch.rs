@@ -26,10 +26,10 @@ pub struct EndQuorumEpochRequestPartitionData {
     pub partition_index: i32,
     pub leader_id: i32,
     pub leader_epoch: i32,
-    #[wire(versions = "1+")]
-    pub preferred_candidates: Vec<ReplicaInfo>,
     #[wire(versions = "0")]
     pub preferred_successors: Vec<i32>,
+    #[wire(versions = "1+")]
+    pub preferred_candidates: Vec<ReplicaInfo>,
 }
 
 #[derive(Fields, Clone, Debug, PartialEq)]

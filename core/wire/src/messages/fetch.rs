@@ -9,8 +9,12 @@ use crate::{Records, Str};
 #[derive(Message, Clone, Debug, PartialEq)]
 #[wire(api = Fetch, versions = "4-18", flexible = "12+")]
 pub struct FetchRequest {
+    #[wire(versions = "12+", tag = 0)]
+    pub cluster_id: Option<Str>,
     #[wire(versions = "4-14", default = -1)]
     pub replica_id: i32,
+    #[wire(versions = "15+", tag = 1)]
+    pub replica_state: ReplicaState,
     pub max_wait_ms: i32,
     pub min_bytes: i32,
     #[wire(default = i32::MAX)]
@@ -25,18 +29,22 @@ pub struct FetchRequest {
     pub forgotten_topics_data: Vec<ForgottenTopic>,
     #[wire(versions = "11+")]
     pub rack_id: Str,
-    #[wire(versions = "12+", tag = 0)]
-    pub cluster_id: Option<Str>,
-    #[wire(versions = "15+", tag = 1)]
-    pub replica_state: ReplicaState,
+}
+
+#[derive(Fields, Clone, Debug, PartialEq)]
+pub struct ReplicaState {
+    #[wire(default = -1)]
+    pub replica_id: i32,
+    #[wire(default = -1)]
+    pub replica_epoch: i64,
 }
 
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct FetchTopic {
-    #[wire(versions = "13+")]
-    pub topic_id: Uuid,
     #[wire(versions = "4-12")]
     pub topic: Str,
+    #[wire(versions = "13+")]
+    pub topic_id: Uuid,
     pub partitions: Vec<FetchPartition>,
 }
 
@@ -59,19 +67,11 @@ pub struct FetchPartition {
 
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct ForgottenTopic {
-    #[wire(versions = "13+")]
-    pub topic_id: Uuid,
     #[wire(versions = "7-12")]
     pub topic: Str,
+    #[wire(versions = "13+")]
+    pub topic_id: Uuid,
     pub partitions: Vec<i32>,
-}
-
-#[derive(Fields, Clone, Debug, PartialEq)]
-pub struct ReplicaState {
-    #[wire(default = -1)]
-    pub replica_id: i32,
-    #[wire(default = -1)]
-    pub replica_epoch: i64,
 }
 
 /// Answers [`FetchRequest`]: the batches, and how far each partition is.
@@ -90,10 +90,10 @@ pub struct FetchResponse {
 
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct FetchableTopicResponse {
-    #[wire(versions = "13+")]
-    pub topic_id: Uuid,
     #[wire(versions = "4-12")]
     pub topic: Str,
+    #[wire(versions = "13+")]
+    pub topic_id: Uuid,
     pub partitions: Vec<PartitionData>,
 }
 
@@ -106,23 +106,17 @@ pub struct PartitionData {
     pub last_stable_offset: i64,
     #[wire(versions = "5+", default = -1)]
     pub log_start_offset: i64,
-    #[wire(default = Some(Vec::new()))]
-    pub aborted_transactions: Option<Vec<AbortedTransaction>>,
-    #[wire(versions = "11+", default = -1)]
-    pub preferred_read_replica: i32,
-    pub records: Option<Records>,
     #[wire(versions = "12+", tag = 0)]
     pub diverging_epoch: EpochEndOffset,
     #[wire(versions = "12+", tag = 1)]
     pub current_leader: LeaderIdAndEpoch,
     #[wire(versions = "12+", tag = 2)]
     pub snapshot_id: SnapshotId,
-}
-
-#[derive(Fields, Clone, Debug, PartialEq)]
-pub struct AbortedTransaction {
-    pub producer_id: i64,
-    pub first_offset: i64,
+    #[wire(default = Some(Vec::new()))]
+    pub aborted_transactions: Option<Vec<AbortedTransaction>>,
+    #[wire(versions = "11+", default = -1)]
+    pub preferred_read_replica: i32,
+    pub records: Option<Records>,
 }
 
 #[derive(Fields, Clone, Debug, PartialEq)]
@@ -147,6 +141,12 @@ pub struct SnapshotId {
     pub end_offset: i64,
     #[wire(default = -1)]
     pub epoch: i32,
+}
+
+#[derive(Fields, Clone, Debug, PartialEq)]
+pub struct AbortedTransaction {
+    pub producer_id: i64,
+    pub first_offset: i64,
 }
 
 #[derive(Fields, Clone, Debug, PartialEq)]

@@ -9,13 +9,13 @@ use crate::{Records, Str};
 #[derive(Message, Clone, Debug, PartialEq)]
 #[wire(api = FetchSnapshot, versions = "0-1", flexible = "0+")]
 pub struct FetchSnapshotRequest {
+    #[wire(tag = 0)]
+    pub cluster_id: Option<Str>,
     #[wire(default = -1)]
     pub replica_id: i32,
     #[wire(default = i32::MAX)]
     pub max_bytes: i32,
     pub topics: Vec<FetchSnapshotRequestTopicSnapshot>,
-    #[wire(tag = 0)]
-    pub cluster_id: Option<Str>,
 }
 
 #[derive(Fields, Clone, Debug, PartialEq)]
@@ -62,11 +62,11 @@ pub struct FetchSnapshotResponsePartitionSnapshot {
     pub index: i32,
     pub error_code: i16,
     pub snapshot_id: SnapshotId,
+    #[wire(tag = 0)]
+    pub current_leader: LeaderIdAndEpoch,
     pub size: i64,
     pub position: i64,
     pub unaligned_records: Records,
-    #[wire(tag = 0)]
-    pub current_leader: LeaderIdAndEpoch,
 }
 
 #[derive(Fields, Clone, Debug, PartialEq)]

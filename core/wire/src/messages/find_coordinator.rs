@@ -22,8 +22,6 @@ pub struct FindCoordinatorRequest {
 pub struct FindCoordinatorResponse {
     #[wire(versions = "1+")]
     pub throttle_time_ms: i32,
-    #[wire(versions = "4+")]
-    pub coordinators: Vec<Coordinator>,
     #[wire(versions = "0-3")]
     pub error_code: i16,
     #[wire(versions = "1-3", default = Some(Str::new()))]
@@ -34,6 +32,8 @@ pub struct FindCoordinatorResponse {
     pub host: Str,
     #[wire(versions = "0-3")]
     pub port: i32,
+    #[wire(versions = "4+")]
+    pub coordinators: Vec<Coordinator>,
 }
 
 #[derive(Fields, Clone, Debug, PartialEq)]

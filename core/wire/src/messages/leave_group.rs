@@ -9,10 +9,10 @@ use crate::Str;
 #[wire(api = LeaveGroup, versions = "0-5", flexible = "4+")]
 pub struct LeaveGroupRequest {
     pub group_id: Str,
-    #[wire(versions = "3+")]
-    pub members: Vec<MemberIdentity>,
     #[wire(versions = "0-2")]
     pub member_id: Str,
+    #[wire(versions = "3+")]
+    pub members: Vec<MemberIdentity>,
 }
 
 #[derive(Fields, Clone, Debug, PartialEq)]

@@ -39,10 +39,10 @@ pub struct MetadataResponse {
     #[wire(versions = "1+", default = -1)]
     pub controller_id: i32,
     pub topics: Vec<MetadataResponseTopic>,
-    #[wire(versions = "13+")]
-    pub error_code: i16,
     #[wire(versions = "8-10", default = i32::MIN)]
     pub cluster_authorized_operations: i32,
+    #[wire(versions = "13+")]
+    pub error_code: i16,
 }
 
 #[derive(Fields, Clone, Debug, PartialEq)]

@@ -22,10 +22,10 @@ pub struct OffsetCommitRequest {
 
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct OffsetCommitRequestTopic {
-    #[wire(versions = "10+")]
-    pub topic_id: Uuid,
     #[wire(versions = "2-9")]
     pub name: Str,
+    #[wire(versions = "10+")]
+    pub topic_id: Uuid,
     pub partitions: Vec<OffsetCommitRequestPartition>,
 }
 
@@ -50,10 +50,10 @@ pub struct OffsetCommitResponse {
 
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct OffsetCommitResponseTopic {
-    #[wire(versions = "10+")]
-    pub topic_id: Uuid,
     #[wire(versions = "2-9")]
     pub name: Str,
+    #[wire(versions = "10+")]
+    pub topic_id: Uuid,
     pub partitions: Vec<OffsetCommitResponsePartition>,
 }
 

@@ -9,14 +9,20 @@ use crate::Str;
 #[derive(Message, Clone, Debug, PartialEq)]
 #[wire(api = OffsetFetch, versions = "1-10", flexible = "6+")]
 pub struct OffsetFetchRequest {
-    #[wire(versions = "8+")]
-    pub groups: Vec<OffsetFetchRequestGroup>,
     #[wire(versions = "1-7")]
     pub group_id: Str,
     #[wire(versions = "1-7", nullable = "2-7", default = Some(Vec::new()))]
     pub topics: Option<Vec<OffsetFetchRequestTopic>>,
+    #[wire(versions = "8+")]
+    pub groups: Vec<OffsetFetchRequestGroup>,
     #[wire(versions = "7+")]
     pub require_stable: bool,
+}
+
+#[derive(Fields, Clone, Debug, PartialEq)]
+pub struct OffsetFetchRequestTopic {
+    pub name: Str,
+    pub partition_indexes: Vec<i32>,
 }
 
 #[derive(Fields, Clone, Debug, PartialEq)]
@@ -32,16 +38,10 @@ pub struct OffsetFetchRequestGroup {
 
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct OffsetFetchRequestTopics {
-    #[wire(versions = "10+")]
-    pub topic_id: Uuid,
     #[wire(versions = "8-9")]
     pub name: Str,
-    pub partition_indexes: Vec<i32>,
-}
-
-#[derive(Fields, Clone, Debug, PartialEq)]
-pub struct OffsetFetchRequestTopic {
-    pub name: Str,
+    #[wire(versions = "10+")]
+    pub topic_id: Uuid,
     pub partition_indexes: Vec<i32>,
 }
 
@@ -51,39 +51,12 @@ pub struct OffsetFetchRequestTopic {
 pub struct OffsetFetchResponse {
     #[wire(versions = "3+")]
     pub throttle_time_ms: i32,
-    #[wire(versions = "8+")]
-    pub groups: Vec<OffsetFetchResponseGroup>,
     #[wire(versions = "1-7")]
     pub topics: Vec<OffsetFetchResponseTopic>,
     #[wire(versions = "2-7")]
     pub error_code: i16,
-}
-
-#[derive(Fields, Clone, Debug, PartialEq)]
-pub struct OffsetFetchResponseGroup {
-    pub group_id: Str,
-    pub topics: Vec<OffsetFetchResponseTopics>,
-    pub error_code: i16,
-}
-
-#[derive(Fields, Clone, Debug, PartialEq)]
-pub struct OffsetFetchResponseTopics {
-    #[wire(versions = "10+")]
-    pub topic_id: Uuid,
-    #[wire(versions = "8-9")]
-    pub name: Str,
-    pub partitions: Vec<OffsetFetchResponsePartitions>,
-}
-
-#[derive(Fields, Clone, Debug, PartialEq)]
-pub struct OffsetFetchResponsePartitions {
-    pub partition_index: i32,
-    pub committed_offset: i64,
-    #[wire(default = -1)]
-    pub committed_leader_epoch: i32,
-    #[wire(default = Some(Str::new()))]
-    pub metadata: Option<Str>,
-    pub error_code: i16,
+    #[wire(versions = "8+")]
+    pub groups: Vec<OffsetFetchResponseGroup>,
 }
 
 #[derive(Fields, Clone, Debug, PartialEq)]
@@ -97,6 +70,33 @@ pub struct OffsetFetchResponsePartition {
     pub partition_index: i32,
     pub committed_offset: i64,
     #[wire(versions = "5-7", default = -1)]
+    pub committed_leader_epoch: i32,
+    #[wire(default = Some(Str::new()))]
+    pub metadata: Option<Str>,
+    pub error_code: i16,
+}
+
+#[derive(Fields, Clone, Debug, PartialEq)]
+pub struct OffsetFetchResponseGroup {
+    pub group_id: Str,
+    pub topics: Vec<OffsetFetchResponseTopics>,
+    pub error_code: i16,
+}
+
+#[derive(Fields, Clone, Debug, PartialEq)]
+pub struct OffsetFetchResponseTopics {
+    #[wire(versions = "8-9")]
+    pub name: Str,
+    #[wire(versions = "10+")]
+    pub topic_id: Uuid,
+    pub partitions: Vec<OffsetFetchResponsePartitions>,
+}
+
+#[derive(Fields, Clone, Debug, PartialEq)]
+pub struct OffsetFetchResponsePartitions {
+    pub partition_index: i32,
+    pub committed_offset: i64,
+    #[wire(default = -1)]
     pub committed_leader_epoch: i32,
     #[wire(default = Some(Str::new()))]
     pub metadata: Option<Str>,

@@ -17,10 +17,10 @@ pub struct ProduceRequest {
 
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct TopicProduceData {
-    #[wire(versions = "13+")]
-    pub topic_id: Uuid,
     #[wire(versions = "3-12")]
     pub name: Str,
+    #[wire(versions = "13+")]
+    pub topic_id: Uuid,
     pub partition_data: Vec<PartitionProduceData>,
 }
 
@@ -42,10 +42,10 @@ pub struct ProduceResponse {
 
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct TopicProduceResponse {
-    #[wire(versions = "13+")]
-    pub topic_id: Uuid,
     #[wire(versions = "3-12")]
     pub name: Str,
+    #[wire(versions = "13+")]
+    pub topic_id: Uuid,
     pub partition_responses: Vec<PartitionProduceResponse>,
 }
 

@@ -19,10 +19,10 @@ pub struct UpdateFeaturesRequest {
 pub struct FeatureUpdateKey {
     pub feature: Str,
     pub max_version_level: i16,
-    #[wire(versions = "1+", default = 1)]
-    pub upgrade_type: i8,
     #[wire(versions = "0")]
     pub allow_downgrade: bool,
+    #[wire(versions = "1+", default = 1)]
+    pub upgrade_type: i8,
 }
 
 /// Answers [`UpdateFeaturesRequest`]: the outcome for each feature.
