@@ -1,0 +1,5 @@
+//! The consumer.
+
+mod assignor;
+
+pub use assignor::{Assignment, Assignor, Member};
