@@ -1,0 +1,212 @@
+//! One request's way: header, the API it is for, its body, the handler, the frame of the answer.
+//!
+//! Nothing here waits and nothing knows sockets: the connection drives the [`Outcome`].
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use tokio::sync::oneshot;
+use wire::api::ApiKey;
+use wire::header::{RequestHeader, ResponseHeader};
+use wire::{DecodeError, EncodeError, Message, Reader, Segment, Writer};
+
+use super::api::{Handler, Order, Place, Reply};
+use super::context::{ConnectionInfo, RequestContext};
+use super::node::Node;
+use super::registry::{Api, ApiTable};
+use crate::handlers::cluster::api_versions;
+use crate::metrics;
+
+/// What became of a request, for its connection to act on.
+pub(crate) enum Outcome {
+    /// The frame of the answer.
+    Answer(Vec<Segment>),
+    /// The answer will come.
+    Pending(Box<dyn Pending>),
+    /// A request handler thread has to go on.
+    Blocking(Box<dyn FnOnce() -> Outcome + Send>),
+    /// There is no answer to this request.
+    Nothing,
+    /// The connection is to be closed.
+    Close(CloseReason),
+}
+
+/// An answer that will come.
+pub(crate) trait Pending: Send {
+    /// Ready with what became of it.
+    fn poll(&mut self, context: &mut Context<'_>) -> Poll<Outcome>;
+}
+
+/// Why the broker closes a connection because of a request.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum CloseReason {
+    #[error("a request that cannot be read: {0}")]
+    Malformed(DecodeError),
+    #[error("a {api} request of version {version} that cannot be read: {error}")]
+    MalformedBody {
+        api: &'static str,
+        version: i16,
+        error: DecodeError,
+    },
+    #[error("a {0} request, which this listener does not serve")]
+    UnservedApi(&'static str),
+    #[error("a {api} request of version {version}, which is not served")]
+    UnsupportedVersion { api: &'static str, version: i16 },
+    #[error("{0}")]
+    Handler(&'static str),
+    #[error("the answer has no form on the wire: {0}")]
+    Encode(EncodeError),
+    #[error("the request was abandoned without an answer")]
+    Abandoned,
+}
+
+/// A request whose header was read.
+pub(crate) struct Request {
+    api: &'static Api,
+    header: RequestHeader,
+    body: Reader,
+}
+
+impl Request {
+    pub(crate) fn order(&self) -> Order {
+        self.api.spec.order
+    }
+}
+
+/// Reads a frame's header. `Err` is what becomes of a frame that no handler sees: nearly always the end of its
+/// connection.
+pub(crate) fn parse(apis: &ApiTable, frame: Bytes) -> Result<Request, Outcome> {
+    let mut body = Reader::new(frame);
+    let (key, header) = match RequestHeader::read_any(&mut body) {
+        Ok(read) => read,
+        Err(error) => return Err(Outcome::Close(CloseReason::Malformed(error))),
+    };
+    let Some(api) = apis.get(key) else {
+        return Err(Outcome::Close(CloseReason::UnservedApi(key.name())));
+    };
+    let version = header.request_api_version;
+    if api.spec.serves(version) {
+        return Ok(Request { api, header, body });
+    }
+    if key == ApiKey::ApiVersions {
+        let answer = api_versions::unsupported_version();
+        return Err(encode(Head::new(key, 0, header.correlation_id), &answer));
+    }
+    Err(Outcome::Close(CloseReason::UnsupportedVersion {
+        api: key.name(),
+        version,
+    }))
+}
+
+/// Runs a request's handler, or says that a request handler thread has to.
+pub(crate) fn outcome_of(request: Request, node: &Arc<Node>, connection: &Arc<ConnectionInfo>) -> Outcome {
+    let Request { api, header, body } = request;
+    let context = RequestContext {
+        api_version: header.request_api_version,
+        correlation_id: header.correlation_id,
+        client_id: header.client_id,
+        connection: connection.clone(),
+    };
+    match api.spec.place {
+        Place::Inline => (api.serve)(node, context, body),
+        Place::RequestHandler => {
+            let node = node.clone();
+            Outcome::Blocking(Box::new(move || (api.serve)(&node, context, body)))
+        }
+    }
+}
+
+/// One API's way from the body's bytes to the outcome.
+pub(super) fn serve<H: Handler>(node: &Arc<Node>, context: RequestContext, mut body: Reader) -> Outcome {
+    let head = Head::new(H::SPEC.key, context.api_version, context.correlation_id);
+    let request = match H::Request::decode(&mut body, context.api_version) {
+        Ok(request) => request,
+        Err(error) => {
+            return Outcome::Close(CloseReason::MalformedBody {
+                api: H::SPEC.key.name(),
+                version: context.api_version,
+                error,
+            });
+        }
+    };
+    if body.remaining() > 0 {
+        // Apache Kafka does not look; some clients depend on that (bad input 13).
+        metrics::COUNTERS.trailing_bytes.fetch_add(1, Ordering::Relaxed);
+    }
+    drop(body);
+    outcome(head, H::handle(node, &context, request))
+}
+
+fn outcome<R: Message + Send + 'static>(head: Head, reply: Reply<R>) -> Outcome {
+    match reply {
+        Reply::Now(response) => encode(head, &response),
+        Reply::Later(receiver) => Outcome::Pending(Box::new(Later { head, receiver })),
+        Reply::Blocking(work) => Outcome::Blocking(Box::new(move || outcome(head, work()))),
+        Reply::None => Outcome::Nothing,
+        Reply::Close(reason) => Outcome::Close(CloseReason::Handler(reason)),
+    }
+}
+
+/// What an answer needs of its request.
+#[derive(Clone, Copy)]
+struct Head {
+    key: ApiKey,
+    version: i16,
+    correlation_id: i32,
+}
+
+impl Head {
+    fn new(key: ApiKey, version: i16, correlation_id: i32) -> Head {
+        Head {
+            key,
+            version,
+            correlation_id,
+        }
+    }
+}
+
+fn encode<R: Message>(head: Head, response: &R) -> Outcome {
+    let frame = || {
+        let mut writer = Writer::framed();
+        let header = ResponseHeader {
+            correlation_id: head.correlation_id,
+        };
+        header.encode(&mut writer, ResponseHeader::version(head.key, head.version))?;
+        response.encode(&mut writer, head.version)?;
+        writer.finish_frame()
+    };
+    match frame() {
+        Ok(frame) => Outcome::Answer(frame),
+        Err(error) => Outcome::Close(CloseReason::Encode(error)),
+    }
+}
+
+struct Later<R> {
+    head: Head,
+    receiver: oneshot::Receiver<R>,
+}
+
+impl<R: Message + Send> Pending for Later<R> {
+    fn poll(&mut self, context: &mut Context<'_>) -> Poll<Outcome> {
+        let receiver = std::pin::Pin::new(&mut self.receiver);
+        receiver.poll(context).map(|response| match response {
+            Ok(response) => encode(self.head, &response),
+            Err(_) => Outcome::Close(CloseReason::Abandoned),
+        })
+    }
+}
+
+impl fmt::Debug for Outcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Outcome::Answer(_) => f.write_str("Answer"),
+            Outcome::Pending(_) => f.write_str("Pending"),
+            Outcome::Blocking(_) => f.write_str("Blocking"),
+            Outcome::Nothing => f.write_str("Nothing"),
+            Outcome::Close(reason) => write!(f, "Close({reason})"),
+        }
+    }
+}

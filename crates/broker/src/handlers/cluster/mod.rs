@@ -1,0 +1,3 @@
+//! What a client asks about the cluster as a whole.
+
+pub mod api_versions;

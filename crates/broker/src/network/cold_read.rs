@@ -1,0 +1,172 @@
+//! Keeps ranges of files that are not in the page cache away from the network threads.
+//!
+//! `sendfile` waits for the disk where a page is missing, and with it every connection of the thread. So before a range
+//! leaves, its pages are probed without waiting; where one is missing, a request handler reads the range first.
+
+use std::io::IoSliceMut;
+use std::os::fd::BorrowedFd;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+
+use rustix::io::{Errno, ReadWriteFlags};
+use tokio::sync::oneshot;
+use wire::FileRange;
+
+use super::request_queue::{PermitWait, RequestQueue};
+
+/// How much is probed, and where needed read, at a time.
+const WINDOW: usize = 1024 * 1024;
+/// The distance between two probes: the kernel reads ahead in larger steps than pages.
+const PROBE_STRIDE: usize = 128 * 1024;
+/// The piece a request handler reads at a time.
+const READ_PIECE: usize = 256 * 1024;
+
+/// The state of one connection's file ranges.
+#[derive(Default)]
+pub(super) struct ColdReads {
+    permit: PermitWait,
+    reading: Option<oneshot::Receiver<()>>,
+    /// The file, by address, and the position up to which it was found or made resident.
+    warm: Option<(usize, u64)>,
+}
+
+impl ColdReads {
+    /// Ready when sending from the start of `range` will not wait for a disk.
+    pub(super) fn poll_resident(
+        &mut self,
+        range: &FileRange,
+        queue: &RequestQueue,
+        context: &mut Context<'_>,
+    ) -> Poll<()> {
+        if let Some(reading) = &mut self.reading {
+            // A reader that failed or was dropped is no matter: sending will meet the error itself.
+            let _ = ready!(Pin::new(reading).poll(context));
+            self.reading = None;
+        }
+        let file = Arc::as_ptr(&range.source).cast::<()>() as usize;
+        if self
+            .warm
+            .is_some_and(|(warm, upto)| warm == file && range.position < upto)
+        {
+            return Poll::Ready(());
+        }
+        let window = range.length.min(WINDOW);
+        let upto = range.position + window as u64;
+        let resident = range
+            .source
+            .descriptor()
+            .is_none_or(|file| is_resident(file, range.position, window));
+        if !resident {
+            let Some(permit) = ready!(self.permit.poll(queue, context)) else {
+                return Poll::Ready(());
+            };
+            let (done, reading) = oneshot::channel();
+            let range = FileRange {
+                length: window,
+                ..range.clone()
+            };
+            queue.submit(permit, move || {
+                read_through(&range);
+                let _ = done.send(());
+            });
+            self.warm = Some((file, upto));
+            let reading = self.reading.insert(reading);
+            let _ = ready!(Pin::new(reading).poll(context));
+            self.reading = None;
+        }
+        self.warm = Some((file, upto));
+        Poll::Ready(())
+    }
+}
+
+/// Whether the pages of a range are in the page cache, by samples. Where the kernel cannot tell, they are taken to be.
+fn is_resident(file: BorrowedFd<'_>, position: u64, length: usize) -> bool {
+    let last = length.saturating_sub(1);
+    let probes = (0..last).step_by(PROBE_STRIDE).chain([last]);
+    probes
+        .map(|offset| position + offset as u64)
+        .all(|offset| !would_wait(file, offset))
+}
+
+fn would_wait(file: BorrowedFd<'_>, offset: u64) -> bool {
+    let mut byte = [0];
+    let mut buffers = [IoSliceMut::new(&mut byte)];
+    rustix::io::preadv2(file, &mut buffers, offset, ReadWriteFlags::NOWAIT) == Err(Errno::AGAIN)
+}
+
+/// Brings a range into the page cache; errors show when it is sent.
+fn read_through(range: &FileRange) {
+    let mut piece = vec![0; READ_PIECE.min(range.length)];
+    let mut position = range.position;
+    let end = range.position + range.length as u64;
+    while position < end {
+        let left = usize::try_from(end - position).unwrap_or(READ_PIECE);
+        let wanted = left.min(READ_PIECE);
+        let Some(buffer) = piece.get_mut(..wanted) else {
+            return;
+        };
+        if range.source.read_exact_at(buffer, position).is_err() {
+            return;
+        }
+        position += wanted as u64;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::File;
+    use std::io;
+    use std::os::fd::AsFd;
+    use std::os::unix::fs::FileExt;
+
+    use rustix::fs::Advice;
+    use wire::FileSource;
+
+    use super::super::request_queue::RequestHandlers;
+    use super::*;
+
+    #[derive(Debug)]
+    struct Plain(File);
+
+    impl FileSource for Plain {
+        fn descriptor(&self) -> Option<BorrowedFd<'_>> {
+            Some(self.0.as_fd())
+        }
+
+        fn read_exact_at(&self, buffer: &mut [u8], position: u64) -> io::Result<()> {
+            self.0.read_exact_at(buffer, position)
+        }
+    }
+
+    /// A file whose pages were dropped from the cache, where the file system of the test allows that.
+    fn cold_file(length: usize) -> Option<FileRange> {
+        let file = tempfile::tempfile_in("/var/tmp").ok()?;
+        file.write_all_at(&vec![7; length], 0).unwrap();
+        file.sync_all().unwrap();
+        rustix::fs::fadvise(&file, 0, None, Advice::DontNeed).unwrap();
+        let cold = would_wait(file.as_fd(), 0);
+        cold.then(|| FileRange {
+            source: Arc::new(Plain(file)),
+            position: 0,
+            length,
+        })
+    }
+
+    #[tokio::test]
+    async fn a_cold_range_is_read_by_a_request_handler_before_it_is_sent() {
+        let Some(range) = cold_file(3 * WINDOW) else {
+            eprintln!("skipped: this file system does not drop pages on request");
+            return;
+        };
+        let queue = RequestQueue::new(1);
+        let handlers = RequestHandlers::start(queue.clone(), 1).unwrap();
+        let mut cold = ColdReads::default();
+        let first = cold.poll_resident(&range, &queue, &mut Context::from_waker(std::task::Waker::noop()));
+        assert_eq!(first, Poll::Pending);
+        std::future::poll_fn(|context| cold.poll_resident(&range, &queue, context)).await;
+        let file = range.source.descriptor().unwrap();
+        assert!(is_resident(file, 0, WINDOW));
+        handlers.stop();
+    }
+}

@@ -1,0 +1,7 @@
+//! The broker over real sockets, in this process.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+mod bad_input;
+mod reactor;
+mod support;
