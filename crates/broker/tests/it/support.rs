@@ -16,14 +16,14 @@ use wire::{ApiKey, Message, Reader, Request, Writer};
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// A running broker; stopped when dropped.
-pub struct Node {
+pub(crate) struct Node {
     broker: Option<Broker>,
     _dir: TempDir,
 }
 
 impl Node {
     /// A broker with defaults and `more`.
-    pub fn start(more: &[(&str, &str)]) -> Node {
+    pub(crate) fn start(more: &[(&str, &str)]) -> Node {
         let dir = tempfile::tempdir().unwrap();
         let log_dir = dir.path().join("data").display().to_string();
         let least = [
@@ -45,7 +45,7 @@ impl Node {
         }
     }
 
-    pub fn address_of(&self, listener: &str) -> SocketAddr {
+    pub(crate) fn address_of(&self, listener: &str) -> SocketAddr {
         let listeners = self.broker.as_ref().unwrap().listeners();
         listeners
             .iter()
@@ -54,21 +54,21 @@ impl Node {
             .address
     }
 
-    pub fn address(&self) -> SocketAddr {
+    pub(crate) fn address(&self) -> SocketAddr {
         self.address_of("PLAINTEXT")
     }
 
-    pub fn connect(&self) -> Client {
+    pub(crate) fn connect(&self) -> Client {
         Client::connect(self.address())
     }
 
     /// The broker is alive: a new connection is served.
-    pub fn assert_alive(&self) {
+    pub(crate) fn assert_alive(&self) {
         let versions = self.connect().api_versions();
         assert_eq!(versions.error_code, 0);
     }
 
-    pub fn stop(&mut self) {
+    pub(crate) fn stop(&mut self) {
         if let Some(broker) = self.broker.take() {
             broker.stop();
         }
@@ -82,13 +82,13 @@ impl Drop for Node {
 }
 
 /// A connection with blocking calls.
-pub struct Client {
-    pub socket: TcpStream,
+pub(crate) struct Client {
+    pub(crate) socket: TcpStream,
     correlation_id: i32,
 }
 
 impl Client {
-    pub fn connect(address: SocketAddr) -> Client {
+    pub(crate) fn connect(address: SocketAddr) -> Client {
         let socket = TcpStream::connect(address).unwrap();
         socket.set_read_timeout(Some(PATIENCE)).unwrap();
         socket.set_write_timeout(Some(PATIENCE)).unwrap();
@@ -99,12 +99,12 @@ impl Client {
         }
     }
 
-    pub fn send_bytes(&mut self, bytes: &[u8]) {
+    pub(crate) fn send_bytes(&mut self, bytes: &[u8]) {
         self.socket.write_all(bytes).unwrap();
     }
 
     /// The next frame; `None` when the broker closed the connection.
-    pub fn read_frame(&mut self) -> Option<Bytes> {
+    pub(crate) fn read_frame(&mut self) -> Option<Bytes> {
         let mut length = [0; 4];
         if !self.read_or_closed(&mut length) {
             return None;
@@ -128,11 +128,11 @@ impl Client {
 
     /// The broker closes the connection without another byte.
     #[track_caller]
-    pub fn assert_closed(&mut self) {
+    pub(crate) fn assert_closed(&mut self) {
         assert_eq!(self.read_frame(), None);
     }
 
-    pub fn send<R: Request>(&mut self, version: i16, request: &R) -> i32 {
+    pub(crate) fn send<R: Request>(&mut self, version: i16, request: &R) -> i32 {
         self.correlation_id += 1;
         let frame = frame(R::API_KEY, version, self.correlation_id, request);
         self.send_bytes(&frame);
@@ -140,7 +140,7 @@ impl Client {
     }
 
     #[track_caller]
-    pub fn receive<R: Request>(&mut self, version: i16, correlation_id: i32) -> R::Response {
+    pub(crate) fn receive<R: Request>(&mut self, version: i16, correlation_id: i32) -> R::Response {
         let mut reader = Reader::new(self.read_frame().expect("an answer"));
         let header_version = ResponseHeader::version(R::API_KEY, version);
         let header = ResponseHeader::decode(&mut reader, header_version).unwrap();
@@ -151,18 +151,18 @@ impl Client {
     }
 
     #[track_caller]
-    pub fn call<R: Request>(&mut self, version: i16, request: &R) -> R::Response {
+    pub(crate) fn call<R: Request>(&mut self, version: i16, request: &R) -> R::Response {
         let correlation_id = self.send(version, request);
         self.receive::<R>(version, correlation_id)
     }
 
     #[track_caller]
-    pub fn api_versions(&mut self) -> ApiVersionsResponse {
+    pub(crate) fn api_versions(&mut self) -> ApiVersionsResponse {
         self.call(4, &api_versions_request())
     }
 }
 
-pub fn api_versions_request() -> ApiVersionsRequest {
+pub(crate) fn api_versions_request() -> ApiVersionsRequest {
     ApiVersionsRequest {
         client_software_name: "test".into(),
         client_software_version: "1.0".into(),
@@ -170,7 +170,7 @@ pub fn api_versions_request() -> ApiVersionsRequest {
 }
 
 /// A request as bytes, its length included.
-pub fn frame<M: Message>(key: ApiKey, version: i16, correlation_id: i32, body: &M) -> Vec<u8> {
+pub(crate) fn frame<M: Message>(key: ApiKey, version: i16, correlation_id: i32, body: &M) -> Vec<u8> {
     let mut writer = Writer::new();
     let header = RequestHeader {
         request_api_key: key.key(),
@@ -186,7 +186,7 @@ pub fn frame<M: Message>(key: ApiKey, version: i16, correlation_id: i32, body: &
 }
 
 /// A body with its length in front.
-pub fn framed(body: &[u8]) -> Vec<u8> {
+pub(crate) fn framed(body: &[u8]) -> Vec<u8> {
     let mut frame = i32::try_from(body.len()).unwrap().to_be_bytes().to_vec();
     frame.extend_from_slice(body);
     frame
