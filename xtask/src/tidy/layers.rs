@@ -15,6 +15,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("replication", &["model", "wire", "storage"]),
     ("metadata", &["model", "wire"]),
     ("controller", &["model", "wire", "metadata"]),
+    ("quorum", &["model", "wire", "storage", "metadata"]),
     ("coordinator", &["model", "wire"]),
     (
         "sim",
@@ -25,6 +26,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "replication",
             "metadata",
             "controller",
+            "quorum",
             "coordinator",
         ],
     ),
@@ -38,6 +40,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "replication",
             "metadata",
             "controller",
+            "quorum",
             "coordinator",
             "transport",
         ],

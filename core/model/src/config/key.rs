@@ -81,6 +81,8 @@ pub enum Scope {
     Topic,
     /// A group.
     Group,
+    /// A subscription to client metrics.
+    ClientMetrics,
 }
 
 /// How a value may change while the node runs.

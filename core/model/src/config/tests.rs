@@ -3,7 +3,11 @@
 use super::*;
 
 fn all_keys() -> impl Iterator<Item = &'static ConfigKey> {
-    broker_keys().chain(topic_keys()).chain(group_keys())
+    broker_keys()
+        .chain(topic_keys())
+        .chain(group_keys())
+        .chain(client_metrics_keys())
+        .chain(client_metrics_keys())
 }
 
 fn broker(name: &str) -> &'static ConfigKey {

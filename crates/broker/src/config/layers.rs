@@ -20,6 +20,8 @@ pub enum ConfigSource {
     File = 4,
     /// Nobody.
     Default = 5,
+    /// Given to the subscription to client metrics.
+    ClientMetrics = 7,
     /// Given to the group.
     Group = 8,
 }
@@ -74,20 +76,20 @@ impl<'a> Layers<'a> {
         }
     }
 
-    /// As a group sees them.
-    pub fn of_group(image: &'a Image, node: &'a NodeConfig, group: &str) -> Layers<'a> {
+    /// As a group or another named resource sees them.
+    pub fn of_resource(image: &'a Image, node: &'a NodeConfig, kind: ConfigKind, name: &str) -> Layers<'a> {
         Layers {
-            resource: Some(image.configs.of(ConfigKind::GROUP, group)),
+            resource: Some(image.configs.of(kind, name)),
             ..Layers::of_broker(image, node)
         }
     }
 
     /// What holds for a key.
     pub fn effective(&self, key: &'static ConfigKey) -> Effective {
-        let mut synonyms = self.of_resource(key);
+        let mut synonyms = self.given_to_resource(key);
         let mut unit = 1;
         match key.synonyms {
-            Synonyms::None if key.scope == Scope::Topic => {}
+            Synonyms::None if matches!(key.scope, Scope::Topic | Scope::ClientMetrics) => {}
             Synonyms::None => synonyms.extend(self.of_node(key)),
             Synonyms::Same(name) => {
                 synonyms.extend(broker_key(name).into_iter().flat_map(|key| self.of_node(key)))
@@ -122,10 +124,11 @@ impl<'a> Layers<'a> {
         key.parse(&self.effective(key).value?).ok()
     }
 
-    fn of_resource(&self, key: &'static ConfigKey) -> Vec<Setting> {
+    fn given_to_resource(&self, key: &'static ConfigKey) -> Vec<Setting> {
         let source = match key.scope {
             Scope::Topic => ConfigSource::Topic,
             Scope::Group => ConfigSource::Group,
+            Scope::ClientMetrics => ConfigSource::ClientMetrics,
             Scope::Broker => return Vec::new(),
         };
         let value = self.resource.and_then(|settings| settings.get(key.name));
