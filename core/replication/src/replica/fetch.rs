@@ -58,6 +58,8 @@ pub struct Fetched {
     pub records: Records,
     /// The state of the partition.
     pub seen: Seen,
+    /// Whether the reader has everything it may read, `records` not counted.
+    pub caught_up: bool,
     /// For readers of committed records: the aborted transactions among `records`.
     pub aborted: Option<Vec<AbortedTransaction>>,
     /// The reader's log has strayed from this one after that point; there are no records (rule 63).
@@ -74,6 +76,7 @@ impl<P, F: Clone> Replica<P, F> {
             return Ok(Fetched {
                 records: Records::empty(),
                 seen,
+                caught_up: false,
                 aborted,
                 diverging: Some(diverging),
             });
@@ -89,13 +92,14 @@ impl<P, F: Clone> Replica<P, F> {
         let mut fetched = Fetched {
             records: Records::empty(),
             seen,
+            caught_up: fetch.offset >= upto,
             aborted: None,
             diverging: None,
         };
         if fetch.isolation == Isolation::ReadCommitted {
             fetched.aborted = Some(Vec::new());
         }
-        if fetch.offset >= upto || fetch.max_bytes == 0 && fetch.first_batch == FirstBatch::Limited {
+        if fetched.caught_up || fetch.max_bytes == 0 && fetch.first_batch == FirstBatch::Limited {
             return Ok(fetched);
         }
         let read = self

@@ -103,6 +103,8 @@ pub struct SlotId(pub u32);
 pub struct PartitionOutcome {
     /// The bytes of records.
     pub bytes: usize,
+    /// Whether there is no record beyond those the client has: not so when the answer was full before its turn.
+    pub caught_up: bool,
     /// The watermark.
     pub high_watermark: Offset,
     /// The first offset.
@@ -114,7 +116,7 @@ pub struct PartitionOutcome {
 impl PartitionOutcome {
     /// Whether the partition can be left alone until it tells of a change.
     fn is_idle(&self) -> bool {
-        self.bytes == 0 && !self.remarkable
+        self.bytes == 0 && self.caught_up && !self.remarkable
     }
 }
 
@@ -255,13 +257,13 @@ impl<K: Ord + Clone> Session<K> {
 
     /// Takes note of what an answer says about a partition. Returns whether the answer has to: there are records, or
     /// an offset moved, or something is wrong. A partition with records goes to the end, so that each gets its turn
-    /// under a small `max_bytes`; one with nothing is left alone from now on: the caller watches it.
+    /// under a small `max_bytes`; one that is caught up is left alone from now on: the caller watches it.
     pub fn told(&mut self, id: SlotId, outcome: &PartitionOutcome) -> bool {
         let Some(slot) = self.slots.get_mut(&id) else {
             return false;
         };
         let offsets = (outcome.high_watermark, outcome.log_start_offset);
-        let must_tell = !outcome.is_idle() || slot.told != Some(offsets);
+        let must_tell = outcome.bytes > 0 || outcome.remarkable || slot.told != Some(offsets);
         // An error is told again as long as it lasts, and the offsets once it is over.
         slot.told = (!outcome.remarkable).then_some(offsets);
         if outcome.is_idle() || outcome.bytes > 0 {

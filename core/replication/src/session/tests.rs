@@ -14,6 +14,7 @@ fn fetch(offset: i64) -> PartitionFetch {
 fn outcome(bytes: usize, high_watermark: i64) -> PartitionOutcome {
     PartitionOutcome {
         bytes,
+        caught_up: true,
         high_watermark: Offset(high_watermark),
         log_start_offset: Offset(0),
         remarkable: false,
@@ -22,6 +23,7 @@ fn outcome(bytes: usize, high_watermark: i64) -> PartitionOutcome {
 
 const ERROR: PartitionOutcome = PartitionOutcome {
     bytes: 0,
+    caught_up: false,
     high_watermark: Offset(-1),
     log_start_offset: Offset(-1),
     remarkable: true,
@@ -135,6 +137,19 @@ fn a_partition_with_records_or_an_error_is_looked_at_again() {
     tell(&mut session, "a", &outcome(9, 5));
     tell(&mut session, "b", &ERROR);
     tell(&mut session, "c", &outcome(0, 5));
+    assert_eq!(turns(&session), ["b", "a"]);
+}
+
+#[test]
+fn a_partition_that_found_no_room_in_the_answer_keeps_its_turn() {
+    let mut session = session(&["a", "b"]);
+    tell(&mut session, "a", &outcome(9, 5));
+    let starved = PartitionOutcome {
+        caught_up: false,
+        ..outcome(0, 5)
+    };
+    assert!(tell(&mut session, "b", &starved));
+    assert!(!tell(&mut session, "b", &starved));
     assert_eq!(turns(&session), ["b", "a"]);
 }
 
