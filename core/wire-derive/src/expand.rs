@@ -188,7 +188,12 @@ fn read(plain: &[&WireField], tagged: &[&WireField]) -> TokenStream {
 /// An expression for the result of reading a field.
 fn read_value(field: &WireField) -> TokenStream {
     let form = form(field);
-    let value = quote!(crate::field::Field::read(reader, #form));
+    let read = if field.tag.is_some() {
+        quote!(read_tagged)
+    } else {
+        quote!(read)
+    };
+    let value = quote!(crate::field::Field::#read(reader, #form));
     match field.nullable {
         Some(nullable) => {
             let condition = nullable.condition();
@@ -251,7 +256,7 @@ fn write_tags(tagged: &[&WireField]) -> TokenStream {
         let flag = format_ident!("has_tag_{}", field.tag.unwrap_or_default());
         quote! {
             if #flag {
-                writer.put_tagged(#tag, |writer| crate::field::Field::write(&self.#ident, writer, #form))?;
+                writer.put_tagged(#tag, |writer| crate::field::Field::write_tagged(&self.#ident, writer, #form))?;
             }
         }
     });

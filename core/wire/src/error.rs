@@ -47,9 +47,6 @@ pub enum DecodeReason {
     /// A varint of more than 5 (10) bytes, or with bits beyond 32 (64).
     #[error("varint is longer than its type")]
     VarintTooLong,
-    /// The byte before a nullable struct is neither -1 nor 1.
-    #[error("{0} is no mark of a present or absent struct, expected 1 or -1")]
-    InvalidPresence(i8),
     /// Tags out of order, or one twice.
     #[error("tag {tag} after tag {previous}, expected ascending tags")]
     TagOrder {

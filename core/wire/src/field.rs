@@ -37,6 +37,16 @@ pub trait Field: Sized {
 
     /// This value as data that describes itself.
     fn value(&self, form: Form) -> Value;
+
+    /// Reads a value inside a tagged field.
+    fn read_tagged(reader: &mut Reader, form: Form) -> Result<Self, DecodeError> {
+        Self::read(reader, form)
+    }
+
+    /// Writes this value inside a tagged field.
+    fn write_tagged(&self, writer: &mut Writer, form: Form) -> Result<(), EncodeError> {
+        self.write(writer, form)
+    }
 }
 
 /// A type with a null on the wire; `Option` of it is a [`Field`] too.
@@ -51,6 +61,20 @@ pub trait Nullable: Field {
 
     /// Writes a value or null.
     fn write_or_null(value: Option<&Self>, writer: &mut Writer, form: Form) -> Result<(), EncodeError>;
+
+    /// Reads a value or null inside a tagged field.
+    fn read_tagged_or_null(reader: &mut Reader, form: Form) -> Result<Option<Self>, DecodeError> {
+        Self::read_or_null(reader, form)
+    }
+
+    /// Writes a value or null inside a tagged field.
+    fn write_tagged_or_null(
+        value: Option<&Self>,
+        writer: &mut Writer,
+        form: Form,
+    ) -> Result<(), EncodeError> {
+        Self::write_or_null(value, writer, form)
+    }
 }
 
 impl<T: Nullable> Field for Option<T> {
@@ -68,6 +92,14 @@ impl<T: Nullable> Field for Option<T> {
 
     fn value(&self, form: Form) -> Value {
         self.as_ref().map_or(Value::Null, |value| value.value(form))
+    }
+
+    fn read_tagged(reader: &mut Reader, form: Form) -> Result<Self, DecodeError> {
+        T::read_tagged_or_null(reader, form)
+    }
+
+    fn write_tagged(&self, writer: &mut Writer, form: Form) -> Result<(), EncodeError> {
+        T::write_tagged_or_null(self.as_ref(), writer, form)
     }
 }
 
@@ -303,7 +335,8 @@ impl<T: Field> Nullable for Vec<T> {
     }
 }
 
-/// A struct with named fields; where it can be null, a byte before it says whether it is there: 1, or -1 for null.
+/// A struct with named fields. Where it can be null, a mark before it says whether it is there: a byte, 1 or, for null,
+/// -1; inside a tagged field a varint, 1 or, for null, 0.
 pub trait Struct: Field {}
 
 impl<T: Struct> Nullable for T {
@@ -312,15 +345,34 @@ impl<T: Struct> Nullable for T {
     }
 
     fn read_or_null(reader: &mut Reader, form: Form) -> Result<Option<Self>, DecodeError> {
-        match reader.read_i8()? {
-            1 => T::read(reader, form).map(Some),
-            -1 => Ok(None),
-            other => Err(reader.error(DecodeReason::InvalidPresence(other))),
+        let is_null = reader.read_i8()? < 0;
+        if is_null {
+            Ok(None)
+        } else {
+            T::read(reader, form).map(Some)
         }
     }
 
     fn write_or_null(value: Option<&Self>, writer: &mut Writer, form: Form) -> Result<(), EncodeError> {
         writer.put(&[if value.is_some() { 1 } else { 0xff }]);
+        value.map_or(Ok(()), |value| value.write(writer, form))
+    }
+
+    fn read_tagged_or_null(reader: &mut Reader, form: Form) -> Result<Option<Self>, DecodeError> {
+        let is_null = reader.read_unsigned_varint()? == 0;
+        if is_null {
+            Ok(None)
+        } else {
+            T::read(reader, form).map(Some)
+        }
+    }
+
+    fn write_tagged_or_null(
+        value: Option<&Self>,
+        writer: &mut Writer,
+        form: Form,
+    ) -> Result<(), EncodeError> {
+        writer.put_unsigned_varint(u32::from(value.is_some()));
         value.map_or(Ok(()), |value| value.write(writer, form))
     }
 }

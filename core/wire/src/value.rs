@@ -62,6 +62,15 @@ impl Value {
         let member = members.iter().find(|member| member.name == name)?;
         Some(&member.value)
     }
+
+    /// The value of a struct's field, to be changed.
+    pub fn get_mut(&mut self, name: &str) -> Option<&mut Value> {
+        let Value::Struct(members) = self else {
+            return None;
+        };
+        let member = members.iter_mut().find(|member| member.name == name)?;
+        Some(&mut member.value)
+    }
 }
 
 /// JSON on one line as Kafka's tools print it: names in camel case, bytes in base64, ids in their URL-safe form,

@@ -12,6 +12,7 @@ use crate::writer::Writer;
 
 pub mod consumer_groups;
 pub mod consumer_protocol;
+pub mod kinds;
 pub mod metadata_log;
 pub mod offsets;
 pub mod principal;

@@ -276,15 +276,17 @@ fn a_string_that_is_not_utf_8_is_refused() {
 }
 
 #[test]
-fn a_struct_is_there_or_null_and_nothing_else() {
+fn a_negative_byte_before_a_struct_is_null_and_any_other_means_it_follows() {
     use wire::messages::describe_topic_partitions::DescribeTopicPartitionsRequest as Request;
     let null = decode::<Request>(0, "01 000007d0 ff 00").expect("a null cursor");
     assert_eq!(null.cursor, None);
     let present = decode::<Request>(0, "01 000007d0 01 0261 00000003 00 00").expect("a cursor");
     assert_eq!(present.cursor.map(|cursor| cursor.partition_index), Some(3));
+    let present = decode::<Request>(0, "01 000007d0 00 0261 00000003 00 00").expect("a cursor");
+    assert!(present.cursor.is_some());
     assert_eq!(
-        reason(decode::<Request>(0, "01 000007d0 00 00")),
-        DecodeReason::InvalidPresence(0)
+        reason(decode::<Request>(0, "01 000007d0 01")),
+        DecodeReason::Truncated { needed: 1, left: 0 }
     );
 }
 

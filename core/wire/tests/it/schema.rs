@@ -266,7 +266,8 @@ fn put_field(out: &mut Vec<u8>, field: &Field, value: &Json, form: Form) {
             put_element(out, field, element, form);
         }
     } else if field.kind == "struct" && field.nullable.is_some_and(|versions| versions.has(form.version)) {
-        out.push(if value.is_null() { 0xff } else { 1 });
+        let null = if field.tag.is_some() { 0 } else { 0xff };
+        out.push(if value.is_null() { null } else { 1 });
         if !value.is_null() {
             put_struct(out, &field.fields, value, form);
         }
