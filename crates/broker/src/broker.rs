@@ -4,8 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::config::NodeConfig;
-use crate::dispatch::{ListenerInfo, Node};
+use crate::dispatch::{Api, ListenerInfo, Node};
 use crate::halt::Halt;
+use crate::handlers::APIS;
 use crate::network::{self, BindError, NetworkServer};
 
 /// How long a stop waits for requests that were started.
@@ -38,13 +39,18 @@ pub struct Broker {
 impl Broker {
     /// Starts a node and returns once it serves.
     pub fn start(config: NodeConfig) -> Result<Broker, StartError> {
+        Broker::start_serving(config, APIS)
+    }
+
+    /// The same with a table of its own, for tests of the reactor.
+    pub(crate) fn start_serving(config: NodeConfig, apis: &'static [Api]) -> Result<Broker, StartError> {
         let bound = network::bind(&config.listeners, &config.network)?;
         let listeners = bound.iter().map(|bound| bound.info.clone()).collect();
         let node = Arc::new(Node {
             config: Arc::new(config),
             halt: Arc::default(),
         });
-        let network = NetworkServer::start(bound, node.clone())?;
+        let network = NetworkServer::start(bound, apis, node.clone())?;
         // Harnesses of Apache Kafka wait for this very line.
         tracing::info!(
             "[KafkaRaftServer nodeId={}] Kafka Server started",

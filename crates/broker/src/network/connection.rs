@@ -222,6 +222,9 @@ impl Connection {
                 Outcome::Pending(_) | Outcome::Blocking(_) => {}
             }
         }
+        // Nothing starts behind the end of a connection.
+        let is_last = matches!(outcome, Outcome::Close(_));
+        let order = if is_last { Order::Alone } else { order };
         self.awaited_bytes += bytes;
         self.awaited.push_back(Awaited {
             outcome,

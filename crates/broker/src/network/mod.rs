@@ -15,3 +15,6 @@ mod server;
 
 pub use server::BindError;
 pub(crate) use server::{NetworkServer, bind};
+
+#[cfg(test)]
+mod tests;

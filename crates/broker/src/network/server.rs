@@ -16,8 +16,7 @@ use super::log_limit::LogLimit;
 use super::processor::{self, Parts, Phase, Settings};
 use super::request_queue::{RequestHandlers, RequestQueue};
 use crate::config::{Listener, NetworkConfig};
-use crate::dispatch::{ApiTable, ListenerInfo, Node};
-use crate::handlers::APIS;
+use crate::dispatch::{Api, ApiTable, ListenerInfo, Node};
 
 /// The pause between two looks whether all connections have ended.
 const DRAIN_POLL: Duration = Duration::from_millis(5);
@@ -132,7 +131,11 @@ pub(crate) struct NetworkServer {
 
 impl NetworkServer {
     /// Starts the threads: from now on requests are served.
-    pub(crate) fn start(bound: Vec<Bound>, node: Arc<Node>) -> io::Result<NetworkServer> {
+    pub(crate) fn start(
+        bound: Vec<Bound>,
+        apis: &'static [Api],
+        node: Arc<Node>,
+    ) -> io::Result<NetworkServer> {
         let config = &node.config.network;
         let queue = RequestQueue::new(config.queued_max_requests);
         let handlers = RequestHandlers::start(queue.clone(), config.io_threads)?;
@@ -159,7 +162,7 @@ impl NetworkServer {
             .into_iter()
             .map(|bound| {
                 let acceptor = Acceptor {
-                    apis: Arc::new(ApiTable::new(APIS, bound.info.used_by)),
+                    apis: Arc::new(ApiTable::new(apis, bound.info.used_by)),
                     listener: bound.info,
                     options: tcp_options(config),
                     limits: limits.clone(),
