@@ -36,6 +36,7 @@ pub struct ConsumerGroupPartitionMetadataValue {
     pub topics: Vec<TopicMetadata>,
 }
 
+/// An element of [`ConsumerGroupPartitionMetadataValue::topics`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct TopicMetadata {
     pub topic_id: Uuid,
@@ -44,6 +45,7 @@ pub struct TopicMetadata {
     pub partition_metadata: Vec<PartitionMetadata>,
 }
 
+/// An element of [`TopicMetadata::partition_metadata`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct PartitionMetadata {
     pub partition: i32,
@@ -79,12 +81,14 @@ pub struct ConsumerGroupMemberMetadataValue {
     pub classic_member_metadata: Option<ClassicMemberMetadata>,
 }
 
+/// The value of [`ConsumerGroupMemberMetadataValue::classic_member_metadata`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct ClassicMemberMetadata {
     pub session_timeout_ms: i32,
     pub supported_protocols: Vec<ClassicProtocol>,
 }
 
+/// An element of [`ClassicMemberMetadata::supported_protocols`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct ClassicProtocol {
     pub name: Str,
@@ -122,6 +126,7 @@ pub struct ConsumerGroupTargetAssignmentMemberValue {
     pub topic_partitions: Vec<TopicPartition>,
 }
 
+/// An element of [`ConsumerGroupTargetAssignmentMemberValue::topic_partitions`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct TopicPartition {
     pub topic_id: Uuid,
@@ -147,6 +152,7 @@ pub struct ConsumerGroupCurrentMemberAssignmentValue {
     pub partitions_pending_revocation: Vec<TopicPartitions>,
 }
 
+/// An element of [`ConsumerGroupCurrentMemberAssignmentValue::assigned_partitions`] and the like.
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct TopicPartitions {
     pub topic_id: Uuid,

@@ -19,6 +19,7 @@ pub struct ConsumerProtocolSubscription {
     pub rack_id: Option<Str>,
 }
 
+/// An element of [`ConsumerProtocolSubscription::owned_partitions`] and the like.
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct TopicPartition {
     pub topic: Str,

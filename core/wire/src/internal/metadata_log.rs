@@ -29,6 +29,7 @@ pub struct RegisterBrokerRecord {
     pub cordoned_log_dirs: Option<Vec<Uuid>>,
 }
 
+/// An element of [`RegisterBrokerRecord::end_points`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct BrokerEndpoint {
     pub name: Str,
@@ -37,6 +38,7 @@ pub struct BrokerEndpoint {
     pub security_protocol: i16,
 }
 
+/// An element of [`RegisterBrokerRecord::features`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct BrokerFeature {
     pub name: Str,
@@ -191,6 +193,7 @@ pub struct ClientQuotaRecord {
     pub remove: bool,
 }
 
+/// An element of [`ClientQuotaRecord::entity`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct EntityData {
     pub entity_type: Str,
@@ -304,6 +307,7 @@ pub struct RegisterControllerRecord {
     pub features: Vec<ControllerFeature>,
 }
 
+/// An element of [`RegisterControllerRecord::end_points`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct ControllerEndpoint {
     pub name: Str,
@@ -312,6 +316,7 @@ pub struct ControllerEndpoint {
     pub security_protocol: i16,
 }
 
+/// An element of [`RegisterControllerRecord::features`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct ControllerFeature {
     pub name: Str,

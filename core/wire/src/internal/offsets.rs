@@ -72,6 +72,7 @@ pub struct GroupMetadataValue {
     pub members: Vec<MemberMetadata>,
 }
 
+/// An element of [`GroupMetadataValue::members`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct MemberMetadata {
     pub member_id: Str,

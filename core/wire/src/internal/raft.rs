@@ -1,4 +1,5 @@
-//! What a KRaft quorum writes beside its records: control records of the log and of snapshots, and the file `quorum-state`.
+//! What a KRaft quorum writes beside its records: control records of the log and of snapshots, and the file
+//! `quorum-state`.
 
 use model::Uuid;
 use wire_derive::{Fields, Message};
@@ -29,6 +30,7 @@ pub struct LeaderChangeMessage {
     pub granting_voters: Vec<LeaderChangeMessageVoter>,
 }
 
+/// An element of [`LeaderChangeMessage::voters`] and [`LeaderChangeMessage::granting_voters`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct LeaderChangeMessageVoter {
     pub voter_id: i32,
@@ -67,6 +69,7 @@ pub struct VotersRecord {
     pub voters: Vec<VotersRecordVoter>,
 }
 
+/// An element of [`VotersRecord::voters`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct VotersRecordVoter {
     pub voter_id: i32,
@@ -75,6 +78,7 @@ pub struct VotersRecordVoter {
     pub kraft_version_feature: KRaftVersionFeature,
 }
 
+/// An element of [`VotersRecordVoter::endpoints`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct Endpoint {
     pub name: Str,
@@ -82,6 +86,7 @@ pub struct Endpoint {
     pub port: u16,
 }
 
+/// The value of [`VotersRecordVoter::kraft_version_feature`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct KRaftVersionFeature {
     pub min_supported_version: i16,
@@ -108,6 +113,7 @@ pub struct QuorumStateData {
     pub current_voters: Option<Vec<QuorumStateDataVoter>>,
 }
 
+/// An element of [`QuorumStateData::current_voters`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct QuorumStateDataVoter {
     pub voter_id: i32,

@@ -24,12 +24,14 @@ pub struct RemoteLogSegmentMetadataRecord {
     pub txn_index_empty: bool,
 }
 
+/// The value of [`RemoteLogSegmentMetadataRecord::remote_log_segment_id`] and the like.
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct RemoteLogSegmentIdEntry {
     pub topic_id_partition: TopicIdPartitionEntry,
     pub id: Uuid,
 }
 
+/// The value of [`RemoteLogSegmentIdEntry::topic_id_partition`] and the like.
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct TopicIdPartitionEntry {
     pub name: Str,
@@ -37,6 +39,7 @@ pub struct TopicIdPartitionEntry {
     pub partition: i32,
 }
 
+/// An element of [`RemoteLogSegmentMetadataRecord::segment_leader_epochs`] and the like.
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct SegmentLeaderEpochEntry {
     pub leader_epoch: i32,

@@ -70,6 +70,7 @@ pub struct ShareGroupTargetAssignmentMemberValue {
     pub topic_partitions: Vec<TopicPartition>,
 }
 
+/// An element of [`ShareGroupTargetAssignmentMemberValue::topic_partitions`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct TopicPartition {
     pub topic_id: Uuid,
@@ -94,6 +95,7 @@ pub struct ShareGroupCurrentMemberAssignmentValue {
     pub assigned_partitions: Vec<TopicPartitions>,
 }
 
+/// An element of [`ShareGroupCurrentMemberAssignmentValue::assigned_partitions`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct TopicPartitions {
     pub topic_id: Uuid,
@@ -116,6 +118,7 @@ pub struct ShareGroupStatePartitionMetadataValue {
     pub deleting_topics: Vec<TopicInfo>,
 }
 
+/// An element of [`ShareGroupStatePartitionMetadataValue::initializing_topics`] and the like.
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct TopicPartitionsInfo {
     pub topic_id: Uuid,
@@ -123,6 +126,7 @@ pub struct TopicPartitionsInfo {
     pub partitions: Vec<i32>,
 }
 
+/// An element of [`ShareGroupStatePartitionMetadataValue::deleting_topics`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct TopicInfo {
     pub topic_id: Uuid,

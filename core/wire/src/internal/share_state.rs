@@ -29,6 +29,7 @@ pub struct ShareSnapshotValue {
     pub state_batches: Vec<StateBatch>,
 }
 
+/// An element of [`ShareSnapshotValue::state_batches`] and [`ShareUpdateValue::state_batches`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct StateBatch {
     pub first_offset: i64,

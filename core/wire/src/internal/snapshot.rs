@@ -10,6 +10,7 @@ pub struct ProducerSnapshot {
     pub producer_entries: Vec<ProducerEntry>,
 }
 
+/// An element of [`ProducerSnapshot::producer_entries`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct ProducerEntry {
     pub producer_id: i64,

@@ -30,12 +30,14 @@ pub struct SubscriptionInfoData {
     pub client_tags: Vec<ClientTag>,
 }
 
+/// An element of [`SubscriptionInfoData::prev_tasks`] and [`SubscriptionInfoData::standby_tasks`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct TaskId {
     pub topic_group_id: i32,
     pub partition: i32,
 }
 
+/// An element of [`SubscriptionInfoData::task_offset_sums`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct TaskOffsetSum {
     pub topic_group_id: i32,
@@ -49,12 +51,14 @@ pub struct TaskOffsetSum {
     pub partition_to_offset_sum: Vec<PartitionToOffsetSum>,
 }
 
+/// An element of [`TaskOffsetSum::partition_to_offset_sum`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct PartitionToOffsetSum {
     pub partition: i32,
     pub offset_sum: i64,
 }
 
+/// An element of [`SubscriptionInfoData::client_tags`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct ClientTag {
     pub key: Bytes,

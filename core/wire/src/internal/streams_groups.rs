@@ -23,6 +23,7 @@ pub struct StreamsGroupMetadataValue {
     pub last_assignment_configs: Option<Vec<LastAssignmentConfig>>,
 }
 
+/// An element of [`StreamsGroupMetadataValue::last_assignment_configs`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct LastAssignmentConfig {
     pub key: Str,
@@ -55,12 +56,14 @@ pub struct StreamsGroupMemberMetadataValue {
     pub client_tags: Vec<KeyValue>,
 }
 
+/// The value of [`StreamsGroupMemberMetadataValue::user_endpoint`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct Endpoint {
     pub host: Str,
     pub port: u16,
 }
 
+/// An element of [`StreamsGroupMemberMetadataValue::client_tags`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct KeyValue {
     pub key: Str,
@@ -100,6 +103,7 @@ pub struct StreamsGroupTargetAssignmentMemberValue {
     pub warmup_tasks: Vec<StreamsGroupTargetAssignmentMemberValueTaskIds>,
 }
 
+/// An element of [`StreamsGroupTargetAssignmentMemberValue::active_tasks`] and the like.
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct StreamsGroupTargetAssignmentMemberValueTaskIds {
     pub subtopology_id: Str,
@@ -129,6 +133,7 @@ pub struct StreamsGroupCurrentMemberAssignmentValue {
     pub warmup_tasks_pending_revocation: Vec<StreamsGroupCurrentMemberAssignmentValueTaskIds>,
 }
 
+/// An element of [`StreamsGroupCurrentMemberAssignmentValue::active_tasks`] and the like.
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct StreamsGroupCurrentMemberAssignmentValueTaskIds {
     pub subtopology_id: Str,
@@ -152,6 +157,7 @@ pub struct StreamsGroupTopologyValue {
     pub subtopologies: Vec<Subtopology>,
 }
 
+/// An element of [`StreamsGroupTopologyValue::subtopologies`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct Subtopology {
     pub subtopology_id: Str,
@@ -163,6 +169,7 @@ pub struct Subtopology {
     pub copartition_groups: Vec<CopartitionGroup>,
 }
 
+/// An element of [`Subtopology::state_changelog_topics`] and [`Subtopology::repartition_source_topics`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct TopicInfo {
     pub name: Str,
@@ -171,12 +178,14 @@ pub struct TopicInfo {
     pub topic_configs: Vec<TopicConfig>,
 }
 
+/// An element of [`TopicInfo::topic_configs`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct TopicConfig {
     pub key: Str,
     pub value: Str,
 }
 
+/// An element of [`Subtopology::copartition_groups`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct CopartitionGroup {
     pub source_topics: Vec<i16>,

@@ -33,6 +33,7 @@ pub struct TransactionLogValue {
     pub client_transaction_version: i16,
 }
 
+/// An element of [`TransactionLogValue::transaction_partitions`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct PartitionsSchema {
     pub topic: Str,

@@ -20,6 +20,7 @@ pub struct AddPartitionsToTxnRequest {
     pub v3_and_below_topics: Vec<AddPartitionsToTxnTopic>,
 }
 
+/// An element of [`AddPartitionsToTxnRequest::transactions`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct AddPartitionsToTxnTransaction {
     pub transactional_id: Str,
@@ -29,6 +30,7 @@ pub struct AddPartitionsToTxnTransaction {
     pub topics: Vec<AddPartitionsToTxnTopic>,
 }
 
+/// An element of [`AddPartitionsToTxnTransaction::topics`] and the like.
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct AddPartitionsToTxnTopic {
     pub name: Str,
@@ -48,18 +50,21 @@ pub struct AddPartitionsToTxnResponse {
     pub results_by_topic_v3_and_below: Vec<AddPartitionsToTxnTopicResult>,
 }
 
+/// An element of [`AddPartitionsToTxnResponse::results_by_transaction`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct AddPartitionsToTxnResult {
     pub transactional_id: Str,
     pub topic_results: Vec<AddPartitionsToTxnTopicResult>,
 }
 
+/// An element of [`AddPartitionsToTxnResult::topic_results`] and the like.
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct AddPartitionsToTxnTopicResult {
     pub name: Str,
     pub results_by_partition: Vec<AddPartitionsToTxnPartitionResult>,
 }
 
+/// An element of [`AddPartitionsToTxnTopicResult::results_by_partition`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct AddPartitionsToTxnPartitionResult {
     pub partition_index: i32,

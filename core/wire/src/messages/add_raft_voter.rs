@@ -19,6 +19,7 @@ pub struct AddRaftVoterRequest {
     pub ack_when_committed: bool,
 }
 
+/// An element of [`AddRaftVoterRequest::listeners`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct Listener {
     pub name: Str,

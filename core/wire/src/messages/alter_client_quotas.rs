@@ -12,12 +12,14 @@ pub struct AlterClientQuotasRequest {
     pub validate_only: bool,
 }
 
+/// An element of [`AlterClientQuotasRequest::entries`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct AlterClientQuotasRequestEntryData {
     pub entity: Vec<EntityData>,
     pub ops: Vec<OpData>,
 }
 
+/// An element of [`AlterClientQuotasRequestEntryData::entity`] and the like.
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct EntityData {
     pub entity_type: Str,
@@ -25,6 +27,7 @@ pub struct EntityData {
     pub entity_name: Option<Str>,
 }
 
+/// An element of [`AlterClientQuotasRequestEntryData::ops`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct OpData {
     pub key: Str,
@@ -40,6 +43,7 @@ pub struct AlterClientQuotasResponse {
     pub entries: Vec<AlterClientQuotasResponseEntryData>,
 }
 
+/// An element of [`AlterClientQuotasResponse::entries`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct AlterClientQuotasResponseEntryData {
     pub error_code: i16,

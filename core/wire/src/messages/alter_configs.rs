@@ -12,6 +12,7 @@ pub struct AlterConfigsRequest {
     pub validate_only: bool,
 }
 
+/// An element of [`AlterConfigsRequest::resources`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct AlterConfigsResource {
     pub resource_type: i8,
@@ -19,6 +20,7 @@ pub struct AlterConfigsResource {
     pub configs: Vec<AlterableConfig>,
 }
 
+/// An element of [`AlterConfigsResource::configs`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct AlterableConfig {
     pub name: Str,
@@ -34,6 +36,7 @@ pub struct AlterConfigsResponse {
     pub responses: Vec<AlterConfigsResourceResponse>,
 }
 
+/// An element of [`AlterConfigsResponse::responses`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct AlterConfigsResourceResponse {
     pub error_code: i16,

@@ -13,12 +13,14 @@ pub struct AlterPartitionRequest {
     pub topics: Vec<AlterPartitionRequestTopicData>,
 }
 
+/// An element of [`AlterPartitionRequest::topics`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct AlterPartitionRequestTopicData {
     pub topic_id: Uuid,
     pub partitions: Vec<AlterPartitionRequestPartitionData>,
 }
 
+/// An element of [`AlterPartitionRequestTopicData::partitions`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct AlterPartitionRequestPartitionData {
     pub partition_index: i32,
@@ -31,6 +33,7 @@ pub struct AlterPartitionRequestPartitionData {
     pub partition_epoch: i32,
 }
 
+/// An element of [`AlterPartitionRequestPartitionData::new_isr_with_epochs`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct BrokerState {
     pub broker_id: i32,
@@ -47,12 +50,14 @@ pub struct AlterPartitionResponse {
     pub topics: Vec<AlterPartitionResponseTopicData>,
 }
 
+/// An element of [`AlterPartitionResponse::topics`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct AlterPartitionResponseTopicData {
     pub topic_id: Uuid,
     pub partitions: Vec<AlterPartitionResponsePartitionData>,
 }
 
+/// An element of [`AlterPartitionResponseTopicData::partitions`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct AlterPartitionResponsePartitionData {
     pub partition_index: i32,

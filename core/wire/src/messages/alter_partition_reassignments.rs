@@ -15,12 +15,14 @@ pub struct AlterPartitionReassignmentsRequest {
     pub topics: Vec<ReassignableTopic>,
 }
 
+/// An element of [`AlterPartitionReassignmentsRequest::topics`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct ReassignableTopic {
     pub name: Str,
     pub partitions: Vec<ReassignablePartition>,
 }
 
+/// An element of [`ReassignableTopic::partitions`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct ReassignablePartition {
     pub partition_index: i32,
@@ -40,12 +42,14 @@ pub struct AlterPartitionReassignmentsResponse {
     pub responses: Vec<ReassignableTopicResponse>,
 }
 
+/// An element of [`AlterPartitionReassignmentsResponse::responses`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct ReassignableTopicResponse {
     pub name: Str,
     pub partitions: Vec<ReassignablePartitionResponse>,
 }
 
+/// An element of [`ReassignableTopicResponse::partitions`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct ReassignablePartitionResponse {
     pub partition_index: i32,

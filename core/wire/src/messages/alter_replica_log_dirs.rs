@@ -11,12 +11,14 @@ pub struct AlterReplicaLogDirsRequest {
     pub dirs: Vec<AlterReplicaLogDir>,
 }
 
+/// An element of [`AlterReplicaLogDirsRequest::dirs`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct AlterReplicaLogDir {
     pub path: Str,
     pub topics: Vec<AlterReplicaLogDirTopic>,
 }
 
+/// An element of [`AlterReplicaLogDir::topics`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct AlterReplicaLogDirTopic {
     pub name: Str,
@@ -31,12 +33,14 @@ pub struct AlterReplicaLogDirsResponse {
     pub results: Vec<AlterReplicaLogDirTopicResult>,
 }
 
+/// An element of [`AlterReplicaLogDirsResponse::results`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct AlterReplicaLogDirTopicResult {
     pub topic_name: Str,
     pub partitions: Vec<AlterReplicaLogDirPartitionResult>,
 }
 
+/// An element of [`AlterReplicaLogDirTopicResult::partitions`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct AlterReplicaLogDirPartitionResult {
     pub partition_index: i32,

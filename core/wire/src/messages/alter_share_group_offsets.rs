@@ -13,12 +13,14 @@ pub struct AlterShareGroupOffsetsRequest {
     pub topics: Vec<AlterShareGroupOffsetsRequestTopic>,
 }
 
+/// An element of [`AlterShareGroupOffsetsRequest::topics`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct AlterShareGroupOffsetsRequestTopic {
     pub topic_name: Str,
     pub partitions: Vec<AlterShareGroupOffsetsRequestPartition>,
 }
 
+/// An element of [`AlterShareGroupOffsetsRequestTopic::partitions`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct AlterShareGroupOffsetsRequestPartition {
     pub partition_index: i32,
@@ -35,6 +37,7 @@ pub struct AlterShareGroupOffsetsResponse {
     pub responses: Vec<AlterShareGroupOffsetsResponseTopic>,
 }
 
+/// An element of [`AlterShareGroupOffsetsResponse::responses`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct AlterShareGroupOffsetsResponseTopic {
     pub topic_name: Str,
@@ -42,6 +45,7 @@ pub struct AlterShareGroupOffsetsResponseTopic {
     pub partitions: Vec<AlterShareGroupOffsetsResponsePartition>,
 }
 
+/// An element of [`AlterShareGroupOffsetsResponseTopic::partitions`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct AlterShareGroupOffsetsResponsePartition {
     pub partition_index: i32,

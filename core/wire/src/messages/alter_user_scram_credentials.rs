@@ -13,12 +13,14 @@ pub struct AlterUserScramCredentialsRequest {
     pub upsertions: Vec<ScramCredentialUpsertion>,
 }
 
+/// An element of [`AlterUserScramCredentialsRequest::deletions`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct ScramCredentialDeletion {
     pub name: Str,
     pub mechanism: i8,
 }
 
+/// An element of [`AlterUserScramCredentialsRequest::upsertions`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct ScramCredentialUpsertion {
     pub name: Str,
@@ -36,6 +38,7 @@ pub struct AlterUserScramCredentialsResponse {
     pub results: Vec<AlterUserScramCredentialsResult>,
 }
 
+/// An element of [`AlterUserScramCredentialsResponse::results`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct AlterUserScramCredentialsResult {
     pub user: Str,

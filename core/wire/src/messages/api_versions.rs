@@ -32,6 +32,7 @@ pub struct ApiVersionsResponse {
     pub zk_migration_ready: bool,
 }
 
+/// An element of [`ApiVersionsResponse::api_keys`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct ApiVersion {
     pub api_key: i16,
@@ -39,6 +40,7 @@ pub struct ApiVersion {
     pub max_version: i16,
 }
 
+/// An element of [`ApiVersionsResponse::supported_features`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct SupportedFeatureKey {
     pub name: Str,
@@ -46,6 +48,7 @@ pub struct SupportedFeatureKey {
     pub max_version: i16,
 }
 
+/// An element of [`ApiVersionsResponse::finalized_features`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct FinalizedFeatureKey {
     pub name: Str,

@@ -13,18 +13,21 @@ pub struct AssignReplicasToDirsRequest {
     pub directories: Vec<AssignReplicasToDirsRequestDirectoryData>,
 }
 
+/// An element of [`AssignReplicasToDirsRequest::directories`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct AssignReplicasToDirsRequestDirectoryData {
     pub id: Uuid,
     pub topics: Vec<AssignReplicasToDirsRequestTopicData>,
 }
 
+/// An element of [`AssignReplicasToDirsRequestDirectoryData::topics`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct AssignReplicasToDirsRequestTopicData {
     pub topic_id: Uuid,
     pub partitions: Vec<AssignReplicasToDirsRequestPartitionData>,
 }
 
+/// An element of [`AssignReplicasToDirsRequestTopicData::partitions`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct AssignReplicasToDirsRequestPartitionData {
     pub partition_index: i32,
@@ -39,18 +42,21 @@ pub struct AssignReplicasToDirsResponse {
     pub directories: Vec<AssignReplicasToDirsResponseDirectoryData>,
 }
 
+/// An element of [`AssignReplicasToDirsResponse::directories`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct AssignReplicasToDirsResponseDirectoryData {
     pub id: Uuid,
     pub topics: Vec<AssignReplicasToDirsResponseTopicData>,
 }
 
+/// An element of [`AssignReplicasToDirsResponseDirectoryData::topics`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct AssignReplicasToDirsResponseTopicData {
     pub topic_id: Uuid,
     pub partitions: Vec<AssignReplicasToDirsResponsePartitionData>,
 }
 
+/// An element of [`AssignReplicasToDirsResponseTopicData::partitions`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct AssignReplicasToDirsResponsePartitionData {
     pub partition_index: i32,

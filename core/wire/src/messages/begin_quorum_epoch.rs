@@ -17,12 +17,14 @@ pub struct BeginQuorumEpochRequest {
     pub leader_endpoints: Vec<LeaderEndpoint>,
 }
 
+/// An element of [`BeginQuorumEpochRequest::topics`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct BeginQuorumEpochRequestTopicData {
     pub topic_name: Str,
     pub partitions: Vec<BeginQuorumEpochRequestPartitionData>,
 }
 
+/// An element of [`BeginQuorumEpochRequestTopicData::partitions`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct BeginQuorumEpochRequestPartitionData {
     pub partition_index: i32,
@@ -32,6 +34,7 @@ pub struct BeginQuorumEpochRequestPartitionData {
     pub leader_epoch: i32,
 }
 
+/// An element of [`BeginQuorumEpochRequest::leader_endpoints`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct LeaderEndpoint {
     pub name: Str,
@@ -49,12 +52,14 @@ pub struct BeginQuorumEpochResponse {
     pub node_endpoints: Vec<NodeEndpoint>,
 }
 
+/// An element of [`BeginQuorumEpochResponse::topics`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct BeginQuorumEpochResponseTopicData {
     pub topic_name: Str,
     pub partitions: Vec<BeginQuorumEpochResponsePartitionData>,
 }
 
+/// An element of [`BeginQuorumEpochResponseTopicData::partitions`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct BeginQuorumEpochResponsePartitionData {
     pub partition_index: i32,
@@ -63,6 +68,7 @@ pub struct BeginQuorumEpochResponsePartitionData {
     pub leader_epoch: i32,
 }
 
+/// An element of [`BeginQuorumEpochResponse::node_endpoints`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct NodeEndpoint {
     pub node_id: i32,

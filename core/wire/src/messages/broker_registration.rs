@@ -24,6 +24,7 @@ pub struct BrokerRegistrationRequest {
     pub previous_broker_epoch: i64,
 }
 
+/// An element of [`BrokerRegistrationRequest::listeners`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct Listener {
     pub name: Str,
@@ -32,6 +33,7 @@ pub struct Listener {
     pub security_protocol: i16,
 }
 
+/// An element of [`BrokerRegistrationRequest::features`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct Feature {
     pub name: Str,

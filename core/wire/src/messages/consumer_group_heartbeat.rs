@@ -23,6 +23,7 @@ pub struct ConsumerGroupHeartbeatRequest {
     pub topic_partitions: Option<Vec<TopicPartitions>>,
 }
 
+/// An element of [`ConsumerGroupHeartbeatRequest::topic_partitions`] and the like.
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct TopicPartitions {
     pub topic_id: Uuid,
@@ -42,6 +43,7 @@ pub struct ConsumerGroupHeartbeatResponse {
     pub assignment: Option<Assignment>,
 }
 
+/// The value of [`ConsumerGroupHeartbeatResponse::assignment`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct Assignment {
     pub topic_partitions: Vec<TopicPartitions>,

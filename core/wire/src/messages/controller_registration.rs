@@ -16,6 +16,7 @@ pub struct ControllerRegistrationRequest {
     pub features: Vec<Feature>,
 }
 
+/// An element of [`ControllerRegistrationRequest::listeners`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct Listener {
     pub name: Str,
@@ -24,6 +25,7 @@ pub struct Listener {
     pub security_protocol: i16,
 }
 
+/// An element of [`ControllerRegistrationRequest::features`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct Feature {
     pub name: Str,

@@ -11,6 +11,7 @@ pub struct CreateAclsRequest {
     pub creations: Vec<AclCreation>,
 }
 
+/// An element of [`CreateAclsRequest::creations`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct AclCreation {
     pub resource_type: i8,
@@ -31,6 +32,7 @@ pub struct CreateAclsResponse {
     pub results: Vec<AclCreationResult>,
 }
 
+/// An element of [`CreateAclsResponse::results`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct AclCreationResult {
     pub error_code: i16,

@@ -17,6 +17,7 @@ pub struct CreateDelegationTokenRequest {
     pub max_lifetime_ms: i64,
 }
 
+/// An element of [`CreateDelegationTokenRequest::renewers`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct CreatableRenewers {
     pub principal_type: Str,

@@ -13,6 +13,7 @@ pub struct CreatePartitionsRequest {
     pub validate_only: bool,
 }
 
+/// An element of [`CreatePartitionsRequest::topics`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct CreatePartitionsTopic {
     pub name: Str,
@@ -21,6 +22,7 @@ pub struct CreatePartitionsTopic {
     pub assignments: Option<Vec<CreatePartitionsAssignment>>,
 }
 
+/// An element of [`CreatePartitionsTopic::assignments`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct CreatePartitionsAssignment {
     pub broker_ids: Vec<i32>,
@@ -34,6 +36,7 @@ pub struct CreatePartitionsResponse {
     pub results: Vec<CreatePartitionsTopicResult>,
 }
 
+/// An element of [`CreatePartitionsResponse::results`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct CreatePartitionsTopicResult {
     pub name: Str,

@@ -15,6 +15,7 @@ pub struct CreateTopicsRequest {
     pub validate_only: bool,
 }
 
+/// An element of [`CreateTopicsRequest::topics`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct CreatableTopic {
     pub name: Str,
@@ -24,12 +25,14 @@ pub struct CreatableTopic {
     pub configs: Vec<CreatableTopicConfig>,
 }
 
+/// An element of [`CreatableTopic::assignments`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct CreatableReplicaAssignment {
     pub partition_index: i32,
     pub broker_ids: Vec<i32>,
 }
 
+/// An element of [`CreatableTopic::configs`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct CreatableTopicConfig {
     pub name: Str,
@@ -45,6 +48,7 @@ pub struct CreateTopicsResponse {
     pub topics: Vec<CreatableTopicResult>,
 }
 
+/// An element of [`CreateTopicsResponse::topics`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct CreatableTopicResult {
     pub name: Str,
@@ -63,6 +67,7 @@ pub struct CreatableTopicResult {
     pub configs: Option<Vec<CreatableTopicConfigs>>,
 }
 
+/// An element of [`CreatableTopicResult::configs`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct CreatableTopicConfigs {
     pub name: Str,

@@ -11,6 +11,7 @@ pub struct DeleteAclsRequest {
     pub filters: Vec<DeleteAclsFilter>,
 }
 
+/// An element of [`DeleteAclsRequest::filters`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct DeleteAclsFilter {
     pub resource_type_filter: i8,
@@ -34,6 +35,7 @@ pub struct DeleteAclsResponse {
     pub filter_results: Vec<DeleteAclsFilterResult>,
 }
 
+/// An element of [`DeleteAclsResponse::filter_results`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct DeleteAclsFilterResult {
     pub error_code: i16,
@@ -42,6 +44,7 @@ pub struct DeleteAclsFilterResult {
     pub matching_acls: Vec<DeleteAclsMatchingAcl>,
 }
 
+/// An element of [`DeleteAclsFilterResult::matching_acls`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct DeleteAclsMatchingAcl {
     pub error_code: i16,

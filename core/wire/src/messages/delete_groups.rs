@@ -19,6 +19,7 @@ pub struct DeleteGroupsResponse {
     pub results: Vec<DeletableGroupResult>,
 }
 
+/// An element of [`DeleteGroupsResponse::results`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct DeletableGroupResult {
     pub group_id: Str,

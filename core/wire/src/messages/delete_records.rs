@@ -12,12 +12,14 @@ pub struct DeleteRecordsRequest {
     pub timeout_ms: i32,
 }
 
+/// An element of [`DeleteRecordsRequest::topics`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct DeleteRecordsTopic {
     pub name: Str,
     pub partitions: Vec<DeleteRecordsPartition>,
 }
 
+/// An element of [`DeleteRecordsTopic::partitions`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct DeleteRecordsPartition {
     pub partition_index: i32,
@@ -32,12 +34,14 @@ pub struct DeleteRecordsResponse {
     pub topics: Vec<DeleteRecordsTopicResult>,
 }
 
+/// An element of [`DeleteRecordsResponse::topics`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct DeleteRecordsTopicResult {
     pub name: Str,
     pub partitions: Vec<DeleteRecordsPartitionResult>,
 }
 
+/// An element of [`DeleteRecordsTopicResult::partitions`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct DeleteRecordsPartitionResult {
     pub partition_index: i32,

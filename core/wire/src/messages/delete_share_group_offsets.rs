@@ -13,6 +13,7 @@ pub struct DeleteShareGroupOffsetsRequest {
     pub topics: Vec<DeleteShareGroupOffsetsRequestTopic>,
 }
 
+/// An element of [`DeleteShareGroupOffsetsRequest::topics`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct DeleteShareGroupOffsetsRequestTopic {
     pub topic_name: Str,
@@ -28,6 +29,7 @@ pub struct DeleteShareGroupOffsetsResponse {
     pub responses: Vec<DeleteShareGroupOffsetsResponseTopic>,
 }
 
+/// An element of [`DeleteShareGroupOffsetsResponse::responses`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct DeleteShareGroupOffsetsResponseTopic {
     pub topic_name: Str,

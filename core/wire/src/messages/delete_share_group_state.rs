@@ -13,12 +13,14 @@ pub struct DeleteShareGroupStateRequest {
     pub topics: Vec<DeleteStateData>,
 }
 
+/// An element of [`DeleteShareGroupStateRequest::topics`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct DeleteStateData {
     pub topic_id: Uuid,
     pub partitions: Vec<PartitionData>,
 }
 
+/// An element of [`DeleteStateData::partitions`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct PartitionData {
     pub partition: i32,
@@ -31,12 +33,14 @@ pub struct DeleteShareGroupStateResponse {
     pub results: Vec<DeleteStateResult>,
 }
 
+/// An element of [`DeleteShareGroupStateResponse::results`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct DeleteStateResult {
     pub topic_id: Uuid,
     pub partitions: Vec<PartitionResult>,
 }
 
+/// An element of [`DeleteStateResult::partitions`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct PartitionResult {
     pub partition: i32,

@@ -16,6 +16,7 @@ pub struct DeleteTopicsRequest {
     pub timeout_ms: i32,
 }
 
+/// An element of [`DeleteTopicsRequest::topics`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct DeleteTopicState {
     pub name: Option<Str>,
@@ -30,6 +31,7 @@ pub struct DeleteTopicsResponse {
     pub responses: Vec<DeletableTopicResult>,
 }
 
+/// An element of [`DeleteTopicsResponse::responses`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct DeletableTopicResult {
     #[wire(nullable = "6+", default = Some(Str::new()))]

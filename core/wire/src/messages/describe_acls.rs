@@ -32,6 +32,7 @@ pub struct DescribeAclsResponse {
     pub resources: Vec<DescribeAclsResource>,
 }
 
+/// An element of [`DescribeAclsResponse::resources`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct DescribeAclsResource {
     pub resource_type: i8,
@@ -41,6 +42,7 @@ pub struct DescribeAclsResource {
     pub acls: Vec<AclDescription>,
 }
 
+/// An element of [`DescribeAclsResource::acls`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct AclDescription {
     pub principal: Str,

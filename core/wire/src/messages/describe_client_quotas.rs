@@ -12,6 +12,7 @@ pub struct DescribeClientQuotasRequest {
     pub strict: bool,
 }
 
+/// An element of [`DescribeClientQuotasRequest::components`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct ComponentData {
     pub entity_type: Str,
@@ -32,12 +33,14 @@ pub struct DescribeClientQuotasResponse {
     pub entries: Option<Vec<EntryData>>,
 }
 
+/// An element of [`DescribeClientQuotasResponse::entries`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct EntryData {
     pub entity: Vec<EntityData>,
     pub values: Vec<ValueData>,
 }
 
+/// An element of [`EntryData::entity`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct EntityData {
     pub entity_type: Str,
@@ -45,6 +48,7 @@ pub struct EntityData {
     pub entity_name: Option<Str>,
 }
 
+/// An element of [`EntryData::values`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct ValueData {
     pub key: Str,

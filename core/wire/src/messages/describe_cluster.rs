@@ -32,6 +32,7 @@ pub struct DescribeClusterResponse {
     pub cluster_authorized_operations: i32,
 }
 
+/// An element of [`DescribeClusterResponse::brokers`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct DescribeClusterBroker {
     pub broker_id: i32,

@@ -14,6 +14,7 @@ pub struct DescribeConfigsRequest {
     pub include_documentation: bool,
 }
 
+/// An element of [`DescribeConfigsRequest::resources`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct DescribeConfigsResource {
     pub resource_type: i8,
@@ -30,6 +31,7 @@ pub struct DescribeConfigsResponse {
     pub results: Vec<DescribeConfigsResult>,
 }
 
+/// An element of [`DescribeConfigsResponse::results`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct DescribeConfigsResult {
     pub error_code: i16,
@@ -40,6 +42,7 @@ pub struct DescribeConfigsResult {
     pub configs: Vec<DescribeConfigsResourceResult>,
 }
 
+/// An element of [`DescribeConfigsResult::configs`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct DescribeConfigsResourceResult {
     pub name: Str,
@@ -56,6 +59,7 @@ pub struct DescribeConfigsResourceResult {
     pub documentation: Option<Str>,
 }
 
+/// An element of [`DescribeConfigsResourceResult::synonyms`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct DescribeConfigsSynonym {
     pub name: Str,

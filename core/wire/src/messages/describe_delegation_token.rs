@@ -13,6 +13,7 @@ pub struct DescribeDelegationTokenRequest {
     pub owners: Option<Vec<DescribeDelegationTokenOwner>>,
 }
 
+/// An element of [`DescribeDelegationTokenRequest::owners`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct DescribeDelegationTokenOwner {
     pub principal_type: Str,
@@ -28,6 +29,7 @@ pub struct DescribeDelegationTokenResponse {
     pub throttle_time_ms: i32,
 }
 
+/// An element of [`DescribeDelegationTokenResponse::tokens`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct DescribedDelegationToken {
     pub principal_type: Str,
@@ -44,6 +46,7 @@ pub struct DescribedDelegationToken {
     pub renewers: Vec<DescribedDelegationTokenRenewer>,
 }
 
+/// An element of [`DescribedDelegationToken::renewers`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct DescribedDelegationTokenRenewer {
     pub principal_type: Str,

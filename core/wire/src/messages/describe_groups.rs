@@ -23,6 +23,7 @@ pub struct DescribeGroupsResponse {
     pub groups: Vec<DescribedGroup>,
 }
 
+/// An element of [`DescribeGroupsResponse::groups`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct DescribedGroup {
     pub error_code: i16,
@@ -37,6 +38,7 @@ pub struct DescribedGroup {
     pub authorized_operations: i32,
 }
 
+/// An element of [`DescribedGroup::members`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct DescribedGroupMember {
     pub member_id: Str,

@@ -12,6 +12,7 @@ pub struct DescribeLogDirsRequest {
     pub topics: Option<Vec<DescribableLogDirTopic>>,
 }
 
+/// An element of [`DescribeLogDirsRequest::topics`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct DescribableLogDirTopic {
     pub topic: Str,
@@ -28,6 +29,7 @@ pub struct DescribeLogDirsResponse {
     pub results: Vec<DescribeLogDirsResult>,
 }
 
+/// An element of [`DescribeLogDirsResponse::results`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct DescribeLogDirsResult {
     pub error_code: i16,
@@ -41,12 +43,14 @@ pub struct DescribeLogDirsResult {
     pub is_cordoned: bool,
 }
 
+/// An element of [`DescribeLogDirsResult::topics`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct DescribeLogDirsTopic {
     pub name: Str,
     pub partitions: Vec<DescribeLogDirsPartition>,
 }
 
+/// An element of [`DescribeLogDirsTopic::partitions`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct DescribeLogDirsPartition {
     pub partition_index: i32,

@@ -11,6 +11,7 @@ pub struct DescribeProducersRequest {
     pub topics: Vec<TopicRequest>,
 }
 
+/// An element of [`DescribeProducersRequest::topics`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct TopicRequest {
     pub name: Str,
@@ -25,12 +26,14 @@ pub struct DescribeProducersResponse {
     pub topics: Vec<TopicResponse>,
 }
 
+/// An element of [`DescribeProducersResponse::topics`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct TopicResponse {
     pub name: Str,
     pub partitions: Vec<PartitionResponse>,
 }
 
+/// An element of [`TopicResponse::partitions`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct PartitionResponse {
     pub partition_index: i32,
@@ -39,6 +42,7 @@ pub struct PartitionResponse {
     pub active_producers: Vec<ProducerState>,
 }
 
+/// An element of [`PartitionResponse::active_producers`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct ProducerState {
     pub producer_id: i64,

@@ -12,12 +12,14 @@ pub struct DescribeQuorumRequest {
     pub topics: Vec<DescribeQuorumRequestTopicData>,
 }
 
+/// An element of [`DescribeQuorumRequest::topics`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct DescribeQuorumRequestTopicData {
     pub topic_name: Str,
     pub partitions: Vec<DescribeQuorumRequestPartitionData>,
 }
 
+/// An element of [`DescribeQuorumRequestTopicData::partitions`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct DescribeQuorumRequestPartitionData {
     pub partition_index: i32,
@@ -35,12 +37,14 @@ pub struct DescribeQuorumResponse {
     pub nodes: Vec<Node>,
 }
 
+/// An element of [`DescribeQuorumResponse::topics`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct DescribeQuorumResponseTopicData {
     pub topic_name: Str,
     pub partitions: Vec<DescribeQuorumResponsePartitionData>,
 }
 
+/// An element of [`DescribeQuorumResponseTopicData::partitions`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct DescribeQuorumResponsePartitionData {
     pub partition_index: i32,
@@ -54,6 +58,7 @@ pub struct DescribeQuorumResponsePartitionData {
     pub observers: Vec<ReplicaState>,
 }
 
+/// An element of [`DescribeQuorumResponsePartitionData::current_voters`] and the like.
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct ReplicaState {
     pub replica_id: i32,
@@ -66,12 +71,14 @@ pub struct ReplicaState {
     pub last_caught_up_timestamp: i64,
 }
 
+/// An element of [`DescribeQuorumResponse::nodes`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct Node {
     pub node_id: i32,
     pub listeners: Vec<Listener>,
 }
 
+/// An element of [`Node::listeners`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct Listener {
     pub name: Str,

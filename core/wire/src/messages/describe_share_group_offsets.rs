@@ -12,6 +12,7 @@ pub struct DescribeShareGroupOffsetsRequest {
     pub groups: Vec<DescribeShareGroupOffsetsRequestGroup>,
 }
 
+/// An element of [`DescribeShareGroupOffsetsRequest::groups`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct DescribeShareGroupOffsetsRequestGroup {
     pub group_id: Str,
@@ -19,6 +20,7 @@ pub struct DescribeShareGroupOffsetsRequestGroup {
     pub topics: Option<Vec<DescribeShareGroupOffsetsRequestTopic>>,
 }
 
+/// An element of [`DescribeShareGroupOffsetsRequestGroup::topics`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct DescribeShareGroupOffsetsRequestTopic {
     pub topic_name: Str,
@@ -33,6 +35,7 @@ pub struct DescribeShareGroupOffsetsResponse {
     pub groups: Vec<DescribeShareGroupOffsetsResponseGroup>,
 }
 
+/// An element of [`DescribeShareGroupOffsetsResponse::groups`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct DescribeShareGroupOffsetsResponseGroup {
     pub group_id: Str,
@@ -41,6 +44,7 @@ pub struct DescribeShareGroupOffsetsResponseGroup {
     pub error_message: Option<Str>,
 }
 
+/// An element of [`DescribeShareGroupOffsetsResponseGroup::topics`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct DescribeShareGroupOffsetsResponseTopic {
     pub topic_name: Str,
@@ -48,6 +52,7 @@ pub struct DescribeShareGroupOffsetsResponseTopic {
     pub partitions: Vec<DescribeShareGroupOffsetsResponsePartition>,
 }
 
+/// An element of [`DescribeShareGroupOffsetsResponseTopic::partitions`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct DescribeShareGroupOffsetsResponsePartition {
     pub partition_index: i32,

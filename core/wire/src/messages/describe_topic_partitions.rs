@@ -15,11 +15,13 @@ pub struct DescribeTopicPartitionsRequest {
     pub cursor: Option<Cursor>,
 }
 
+/// An element of [`DescribeTopicPartitionsRequest::topics`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct TopicRequest {
     pub name: Str,
 }
 
+/// The value of [`DescribeTopicPartitionsRequest::cursor`] and the like.
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct Cursor {
     pub topic_name: Str,
@@ -35,6 +37,7 @@ pub struct DescribeTopicPartitionsResponse {
     pub next_cursor: Option<Cursor>,
 }
 
+/// An element of [`DescribeTopicPartitionsResponse::topics`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct DescribeTopicPartitionsResponseTopic {
     pub error_code: i16,
@@ -47,6 +50,7 @@ pub struct DescribeTopicPartitionsResponseTopic {
     pub topic_authorized_operations: i32,
 }
 
+/// An element of [`DescribeTopicPartitionsResponseTopic::partitions`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct DescribeTopicPartitionsResponsePartition {
     pub error_code: i16,

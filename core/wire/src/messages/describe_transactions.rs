@@ -19,6 +19,7 @@ pub struct DescribeTransactionsResponse {
     pub transaction_states: Vec<TransactionState>,
 }
 
+/// An element of [`DescribeTransactionsResponse::transaction_states`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct TransactionState {
     pub error_code: i16,
@@ -31,6 +32,7 @@ pub struct TransactionState {
     pub topics: Vec<TopicData>,
 }
 
+/// An element of [`TransactionState::topics`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct TopicData {
     pub topic: Str,

@@ -12,6 +12,7 @@ pub struct DescribeUserScramCredentialsRequest {
     pub users: Option<Vec<UserName>>,
 }
 
+/// An element of [`DescribeUserScramCredentialsRequest::users`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct UserName {
     pub name: Str,
@@ -28,6 +29,7 @@ pub struct DescribeUserScramCredentialsResponse {
     pub results: Vec<DescribeUserScramCredentialsResult>,
 }
 
+/// An element of [`DescribeUserScramCredentialsResponse::results`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct DescribeUserScramCredentialsResult {
     pub user: Str,
@@ -37,6 +39,7 @@ pub struct DescribeUserScramCredentialsResult {
     pub credential_infos: Vec<CredentialInfo>,
 }
 
+/// An element of [`DescribeUserScramCredentialsResult::credential_infos`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct CredentialInfo {
     pub mechanism: i8,

@@ -16,6 +16,7 @@ pub struct ElectLeadersRequest {
     pub timeout_ms: i32,
 }
 
+/// An element of [`ElectLeadersRequest::topic_partitions`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct TopicPartitions {
     pub topic: Str,
@@ -32,12 +33,14 @@ pub struct ElectLeadersResponse {
     pub replica_election_results: Vec<ReplicaElectionResult>,
 }
 
+/// An element of [`ElectLeadersResponse::replica_election_results`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct ReplicaElectionResult {
     pub topic: Str,
     pub partition_result: Vec<PartitionResult>,
 }
 
+/// An element of [`ReplicaElectionResult::partition_result`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct PartitionResult {
     pub partition_id: i32,

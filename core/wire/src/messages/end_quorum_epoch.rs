@@ -15,12 +15,14 @@ pub struct EndQuorumEpochRequest {
     pub leader_endpoints: Vec<LeaderEndpoint>,
 }
 
+/// An element of [`EndQuorumEpochRequest::topics`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct EndQuorumEpochRequestTopicData {
     pub topic_name: Str,
     pub partitions: Vec<EndQuorumEpochRequestPartitionData>,
 }
 
+/// An element of [`EndQuorumEpochRequestTopicData::partitions`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct EndQuorumEpochRequestPartitionData {
     pub partition_index: i32,
@@ -32,12 +34,14 @@ pub struct EndQuorumEpochRequestPartitionData {
     pub preferred_candidates: Vec<ReplicaInfo>,
 }
 
+/// An element of [`EndQuorumEpochRequestPartitionData::preferred_candidates`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct ReplicaInfo {
     pub candidate_id: i32,
     pub candidate_directory_id: Uuid,
 }
 
+/// An element of [`EndQuorumEpochRequest::leader_endpoints`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct LeaderEndpoint {
     pub name: Str,
@@ -55,12 +59,14 @@ pub struct EndQuorumEpochResponse {
     pub node_endpoints: Vec<NodeEndpoint>,
 }
 
+/// An element of [`EndQuorumEpochResponse::topics`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct EndQuorumEpochResponseTopicData {
     pub topic_name: Str,
     pub partitions: Vec<EndQuorumEpochResponsePartitionData>,
 }
 
+/// An element of [`EndQuorumEpochResponseTopicData::partitions`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct EndQuorumEpochResponsePartitionData {
     pub partition_index: i32,
@@ -69,6 +75,7 @@ pub struct EndQuorumEpochResponsePartitionData {
     pub leader_epoch: i32,
 }
 
+/// An element of [`EndQuorumEpochResponse::node_endpoints`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct NodeEndpoint {
     pub node_id: i32,

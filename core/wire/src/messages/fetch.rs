@@ -31,6 +31,7 @@ pub struct FetchRequest {
     pub rack_id: Str,
 }
 
+/// The value of [`FetchRequest::replica_state`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct ReplicaState {
     #[wire(default = -1)]
@@ -39,6 +40,7 @@ pub struct ReplicaState {
     pub replica_epoch: i64,
 }
 
+/// An element of [`FetchRequest::topics`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct FetchTopic {
     #[wire(versions = "4-12")]
@@ -48,6 +50,7 @@ pub struct FetchTopic {
     pub partitions: Vec<FetchPartition>,
 }
 
+/// An element of [`FetchTopic::partitions`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct FetchPartition {
     pub partition: i32,
@@ -65,6 +68,7 @@ pub struct FetchPartition {
     pub high_watermark: i64,
 }
 
+/// An element of [`FetchRequest::forgotten_topics_data`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct ForgottenTopic {
     #[wire(versions = "7-12")]
@@ -88,6 +92,7 @@ pub struct FetchResponse {
     pub node_endpoints: Vec<NodeEndpoint>,
 }
 
+/// An element of [`FetchResponse::responses`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct FetchableTopicResponse {
     #[wire(versions = "4-12")]
@@ -97,6 +102,7 @@ pub struct FetchableTopicResponse {
     pub partitions: Vec<PartitionData>,
 }
 
+/// An element of [`FetchableTopicResponse::partitions`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct PartitionData {
     pub partition_index: i32,
@@ -119,6 +125,7 @@ pub struct PartitionData {
     pub records: Option<Records>,
 }
 
+/// The value of [`PartitionData::diverging_epoch`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct EpochEndOffset {
     #[wire(default = -1)]
@@ -127,6 +134,7 @@ pub struct EpochEndOffset {
     pub end_offset: i64,
 }
 
+/// The value of [`PartitionData::current_leader`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct LeaderIdAndEpoch {
     #[wire(default = -1)]
@@ -135,6 +143,7 @@ pub struct LeaderIdAndEpoch {
     pub leader_epoch: i32,
 }
 
+/// The value of [`PartitionData::snapshot_id`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct SnapshotId {
     #[wire(default = -1)]
@@ -143,12 +152,14 @@ pub struct SnapshotId {
     pub epoch: i32,
 }
 
+/// An element of [`PartitionData::aborted_transactions`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct AbortedTransaction {
     pub producer_id: i64,
     pub first_offset: i64,
 }
 
+/// An element of [`FetchResponse::node_endpoints`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct NodeEndpoint {
     pub node_id: i32,

@@ -18,12 +18,14 @@ pub struct FetchSnapshotRequest {
     pub topics: Vec<FetchSnapshotRequestTopicSnapshot>,
 }
 
+/// An element of [`FetchSnapshotRequest::topics`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct FetchSnapshotRequestTopicSnapshot {
     pub name: Str,
     pub partitions: Vec<FetchSnapshotRequestPartitionSnapshot>,
 }
 
+/// An element of [`FetchSnapshotRequestTopicSnapshot::partitions`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct FetchSnapshotRequestPartitionSnapshot {
     pub partition: i32,
@@ -34,6 +36,7 @@ pub struct FetchSnapshotRequestPartitionSnapshot {
     pub replica_directory_id: Uuid,
 }
 
+/// The value of [`FetchSnapshotRequestPartitionSnapshot::snapshot_id`] and the like.
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct SnapshotId {
     pub end_offset: i64,
@@ -51,12 +54,14 @@ pub struct FetchSnapshotResponse {
     pub node_endpoints: Vec<NodeEndpoint>,
 }
 
+/// An element of [`FetchSnapshotResponse::topics`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct FetchSnapshotResponseTopicSnapshot {
     pub name: Str,
     pub partitions: Vec<FetchSnapshotResponsePartitionSnapshot>,
 }
 
+/// An element of [`FetchSnapshotResponseTopicSnapshot::partitions`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct FetchSnapshotResponsePartitionSnapshot {
     pub index: i32,
@@ -69,12 +74,14 @@ pub struct FetchSnapshotResponsePartitionSnapshot {
     pub unaligned_records: Records,
 }
 
+/// The value of [`FetchSnapshotResponsePartitionSnapshot::current_leader`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct LeaderIdAndEpoch {
     pub leader_id: i32,
     pub leader_epoch: i32,
 }
 
+/// An element of [`FetchSnapshotResponse::node_endpoints`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct NodeEndpoint {
     pub node_id: i32,

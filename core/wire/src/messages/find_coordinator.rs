@@ -36,6 +36,7 @@ pub struct FindCoordinatorResponse {
     pub coordinators: Vec<Coordinator>,
 }
 
+/// An element of [`FindCoordinatorResponse::coordinators`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct Coordinator {
     pub key: Str,

@@ -13,12 +13,14 @@ pub struct InitializeShareGroupStateRequest {
     pub topics: Vec<InitializeStateData>,
 }
 
+/// An element of [`InitializeShareGroupStateRequest::topics`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct InitializeStateData {
     pub topic_id: Uuid,
     pub partitions: Vec<PartitionData>,
 }
 
+/// An element of [`InitializeStateData::partitions`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct PartitionData {
     pub partition: i32,
@@ -33,12 +35,14 @@ pub struct InitializeShareGroupStateResponse {
     pub results: Vec<InitializeStateResult>,
 }
 
+/// An element of [`InitializeShareGroupStateResponse::results`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct InitializeStateResult {
     pub topic_id: Uuid,
     pub partitions: Vec<PartitionResult>,
 }
 
+/// An element of [`InitializeStateResult::partitions`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct PartitionResult {
     pub partition: i32,

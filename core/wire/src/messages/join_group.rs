@@ -22,6 +22,7 @@ pub struct JoinGroupRequest {
     pub reason: Option<Str>,
 }
 
+/// An element of [`JoinGroupRequest::protocols`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct JoinGroupRequestProtocol {
     pub name: Str,
@@ -48,6 +49,7 @@ pub struct JoinGroupResponse {
     pub members: Vec<JoinGroupResponseMember>,
 }
 
+/// An element of [`JoinGroupResponse::members`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct JoinGroupResponseMember {
     pub member_id: Str,

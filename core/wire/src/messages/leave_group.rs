@@ -15,6 +15,7 @@ pub struct LeaveGroupRequest {
     pub members: Vec<MemberIdentity>,
 }
 
+/// An element of [`LeaveGroupRequest::members`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct MemberIdentity {
     pub member_id: Str,
@@ -34,6 +35,7 @@ pub struct LeaveGroupResponse {
     pub members: Vec<MemberResponse>,
 }
 
+/// An element of [`LeaveGroupResponse::members`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct MemberResponse {
     pub member_id: Str,

@@ -21,6 +21,7 @@ pub struct ListConfigResourcesResponse {
     pub config_resources: Vec<ConfigResource>,
 }
 
+/// An element of [`ListConfigResourcesResponse::config_resources`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct ConfigResource {
     pub resource_name: Str,

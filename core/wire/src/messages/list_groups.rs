@@ -24,6 +24,7 @@ pub struct ListGroupsResponse {
     pub groups: Vec<ListedGroup>,
 }
 
+/// An element of [`ListGroupsResponse::groups`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct ListedGroup {
     pub group_id: Str,

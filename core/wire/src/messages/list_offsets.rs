@@ -16,12 +16,14 @@ pub struct ListOffsetsRequest {
     pub timeout_ms: i32,
 }
 
+/// An element of [`ListOffsetsRequest::topics`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct ListOffsetsTopic {
     pub name: Str,
     pub partitions: Vec<ListOffsetsPartition>,
 }
 
+/// An element of [`ListOffsetsTopic::partitions`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct ListOffsetsPartition {
     pub partition_index: i32,
@@ -39,12 +41,14 @@ pub struct ListOffsetsResponse {
     pub topics: Vec<ListOffsetsTopicResponse>,
 }
 
+/// An element of [`ListOffsetsResponse::topics`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct ListOffsetsTopicResponse {
     pub name: Str,
     pub partitions: Vec<ListOffsetsPartitionResponse>,
 }
 
+/// An element of [`ListOffsetsTopicResponse::partitions`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct ListOffsetsPartitionResponse {
     pub partition_index: i32,

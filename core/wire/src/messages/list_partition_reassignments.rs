@@ -13,6 +13,7 @@ pub struct ListPartitionReassignmentsRequest {
     pub topics: Option<Vec<ListPartitionReassignmentsTopics>>,
 }
 
+/// An element of [`ListPartitionReassignmentsRequest::topics`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct ListPartitionReassignmentsTopics {
     pub name: Str,
@@ -30,12 +31,14 @@ pub struct ListPartitionReassignmentsResponse {
     pub topics: Vec<OngoingTopicReassignment>,
 }
 
+/// An element of [`ListPartitionReassignmentsResponse::topics`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct OngoingTopicReassignment {
     pub name: Str,
     pub partitions: Vec<OngoingPartitionReassignment>,
 }
 
+/// An element of [`OngoingTopicReassignment::partitions`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct OngoingPartitionReassignment {
     pub partition_index: i32,

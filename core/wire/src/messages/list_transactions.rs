@@ -26,6 +26,7 @@ pub struct ListTransactionsResponse {
     pub transaction_states: Vec<TransactionState>,
 }
 
+/// An element of [`ListTransactionsResponse::transaction_states`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct TransactionState {
     pub transactional_id: Str,

@@ -19,6 +19,7 @@ pub struct MetadataRequest {
     pub include_topic_authorized_operations: bool,
 }
 
+/// An element of [`MetadataRequest::topics`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct MetadataRequestTopic {
     #[wire(versions = "10+")]
@@ -45,6 +46,7 @@ pub struct MetadataResponse {
     pub error_code: i16,
 }
 
+/// An element of [`MetadataResponse::brokers`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct MetadataResponseBroker {
     pub node_id: i32,
@@ -54,6 +56,7 @@ pub struct MetadataResponseBroker {
     pub rack: Option<Str>,
 }
 
+/// An element of [`MetadataResponse::topics`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct MetadataResponseTopic {
     pub error_code: i16,
@@ -68,6 +71,7 @@ pub struct MetadataResponseTopic {
     pub topic_authorized_operations: i32,
 }
 
+/// An element of [`MetadataResponseTopic::partitions`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct MetadataResponsePartition {
     pub error_code: i16,

@@ -20,6 +20,7 @@ pub struct OffsetCommitRequest {
     pub topics: Vec<OffsetCommitRequestTopic>,
 }
 
+/// An element of [`OffsetCommitRequest::topics`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct OffsetCommitRequestTopic {
     #[wire(versions = "2-9")]
@@ -29,6 +30,7 @@ pub struct OffsetCommitRequestTopic {
     pub partitions: Vec<OffsetCommitRequestPartition>,
 }
 
+/// An element of [`OffsetCommitRequestTopic::partitions`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct OffsetCommitRequestPartition {
     pub partition_index: i32,
@@ -48,6 +50,7 @@ pub struct OffsetCommitResponse {
     pub topics: Vec<OffsetCommitResponseTopic>,
 }
 
+/// An element of [`OffsetCommitResponse::topics`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct OffsetCommitResponseTopic {
     #[wire(versions = "2-9")]
@@ -57,6 +60,7 @@ pub struct OffsetCommitResponseTopic {
     pub partitions: Vec<OffsetCommitResponsePartition>,
 }
 
+/// An element of [`OffsetCommitResponseTopic::partitions`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct OffsetCommitResponsePartition {
     pub partition_index: i32,

@@ -12,12 +12,14 @@ pub struct OffsetDeleteRequest {
     pub topics: Vec<OffsetDeleteRequestTopic>,
 }
 
+/// An element of [`OffsetDeleteRequest::topics`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct OffsetDeleteRequestTopic {
     pub name: Str,
     pub partitions: Vec<OffsetDeleteRequestPartition>,
 }
 
+/// An element of [`OffsetDeleteRequestTopic::partitions`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct OffsetDeleteRequestPartition {
     pub partition_index: i32,
@@ -32,12 +34,14 @@ pub struct OffsetDeleteResponse {
     pub topics: Vec<OffsetDeleteResponseTopic>,
 }
 
+/// An element of [`OffsetDeleteResponse::topics`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct OffsetDeleteResponseTopic {
     pub name: Str,
     pub partitions: Vec<OffsetDeleteResponsePartition>,
 }
 
+/// An element of [`OffsetDeleteResponseTopic::partitions`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct OffsetDeleteResponsePartition {
     pub partition_index: i32,

@@ -19,12 +19,14 @@ pub struct OffsetFetchRequest {
     pub require_stable: bool,
 }
 
+/// An element of [`OffsetFetchRequest::topics`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct OffsetFetchRequestTopic {
     pub name: Str,
     pub partition_indexes: Vec<i32>,
 }
 
+/// An element of [`OffsetFetchRequest::groups`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct OffsetFetchRequestGroup {
     pub group_id: Str,
@@ -36,6 +38,7 @@ pub struct OffsetFetchRequestGroup {
     pub topics: Option<Vec<OffsetFetchRequestTopics>>,
 }
 
+/// An element of [`OffsetFetchRequestGroup::topics`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct OffsetFetchRequestTopics {
     #[wire(versions = "8-9")]
@@ -59,12 +62,14 @@ pub struct OffsetFetchResponse {
     pub groups: Vec<OffsetFetchResponseGroup>,
 }
 
+/// An element of [`OffsetFetchResponse::topics`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct OffsetFetchResponseTopic {
     pub name: Str,
     pub partitions: Vec<OffsetFetchResponsePartition>,
 }
 
+/// An element of [`OffsetFetchResponseTopic::partitions`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct OffsetFetchResponsePartition {
     pub partition_index: i32,
@@ -76,6 +81,7 @@ pub struct OffsetFetchResponsePartition {
     pub error_code: i16,
 }
 
+/// An element of [`OffsetFetchResponse::groups`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct OffsetFetchResponseGroup {
     pub group_id: Str,
@@ -83,6 +89,7 @@ pub struct OffsetFetchResponseGroup {
     pub error_code: i16,
 }
 
+/// An element of [`OffsetFetchResponseGroup::topics`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct OffsetFetchResponseTopics {
     #[wire(versions = "8-9")]
@@ -92,6 +99,7 @@ pub struct OffsetFetchResponseTopics {
     pub partitions: Vec<OffsetFetchResponsePartitions>,
 }
 
+/// An element of [`OffsetFetchResponseTopics::partitions`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct OffsetFetchResponsePartitions {
     pub partition_index: i32,

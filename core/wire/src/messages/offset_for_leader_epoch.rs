@@ -13,12 +13,14 @@ pub struct OffsetForLeaderEpochRequest {
     pub topics: Vec<OffsetForLeaderTopic>,
 }
 
+/// An element of [`OffsetForLeaderEpochRequest::topics`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct OffsetForLeaderTopic {
     pub topic: Str,
     pub partitions: Vec<OffsetForLeaderPartition>,
 }
 
+/// An element of [`OffsetForLeaderTopic::partitions`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct OffsetForLeaderPartition {
     pub partition: i32,
@@ -35,12 +37,14 @@ pub struct OffsetForLeaderEpochResponse {
     pub topics: Vec<OffsetForLeaderTopicResult>,
 }
 
+/// An element of [`OffsetForLeaderEpochResponse::topics`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct OffsetForLeaderTopicResult {
     pub topic: Str,
     pub partitions: Vec<EpochEndOffset>,
 }
 
+/// An element of [`OffsetForLeaderTopicResult::partitions`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct EpochEndOffset {
     pub error_code: i16,

@@ -15,6 +15,7 @@ pub struct ProduceRequest {
     pub topic_data: Vec<TopicProduceData>,
 }
 
+/// An element of [`ProduceRequest::topic_data`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct TopicProduceData {
     #[wire(versions = "3-12")]
@@ -24,6 +25,7 @@ pub struct TopicProduceData {
     pub partition_data: Vec<PartitionProduceData>,
 }
 
+/// An element of [`TopicProduceData::partition_data`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct PartitionProduceData {
     pub index: i32,
@@ -40,6 +42,7 @@ pub struct ProduceResponse {
     pub node_endpoints: Vec<NodeEndpoint>,
 }
 
+/// An element of [`ProduceResponse::responses`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct TopicProduceResponse {
     #[wire(versions = "3-12")]
@@ -49,6 +52,7 @@ pub struct TopicProduceResponse {
     pub partition_responses: Vec<PartitionProduceResponse>,
 }
 
+/// An element of [`TopicProduceResponse::partition_responses`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct PartitionProduceResponse {
     pub index: i32,
@@ -66,12 +70,14 @@ pub struct PartitionProduceResponse {
     pub current_leader: LeaderIdAndEpoch,
 }
 
+/// An element of [`PartitionProduceResponse::record_errors`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct BatchIndexAndErrorMessage {
     pub batch_index: i32,
     pub batch_index_error_message: Option<Str>,
 }
 
+/// The value of [`PartitionProduceResponse::current_leader`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct LeaderIdAndEpoch {
     #[wire(default = -1)]
@@ -80,6 +86,7 @@ pub struct LeaderIdAndEpoch {
     pub leader_epoch: i32,
 }
 
+/// An element of [`ProduceResponse::node_endpoints`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct NodeEndpoint {
     pub node_id: i32,

@@ -13,12 +13,14 @@ pub struct ReadShareGroupStateRequest {
     pub topics: Vec<ReadStateData>,
 }
 
+/// An element of [`ReadShareGroupStateRequest::topics`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct ReadStateData {
     pub topic_id: Uuid,
     pub partitions: Vec<PartitionData>,
 }
 
+/// An element of [`ReadStateData::partitions`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct PartitionData {
     pub partition: i32,
@@ -32,12 +34,14 @@ pub struct ReadShareGroupStateResponse {
     pub results: Vec<ReadStateResult>,
 }
 
+/// An element of [`ReadShareGroupStateResponse::results`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct ReadStateResult {
     pub topic_id: Uuid,
     pub partitions: Vec<PartitionResult>,
 }
 
+/// An element of [`ReadStateResult::partitions`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct PartitionResult {
     pub partition: i32,
@@ -48,6 +52,7 @@ pub struct PartitionResult {
     pub state_batches: Vec<StateBatch>,
 }
 
+/// An element of [`PartitionResult::state_batches`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct StateBatch {
     pub first_offset: i64,

@@ -13,12 +13,14 @@ pub struct ReadShareGroupStateSummaryRequest {
     pub topics: Vec<ReadStateSummaryData>,
 }
 
+/// An element of [`ReadShareGroupStateSummaryRequest::topics`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct ReadStateSummaryData {
     pub topic_id: Uuid,
     pub partitions: Vec<PartitionData>,
 }
 
+/// An element of [`ReadStateSummaryData::partitions`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct PartitionData {
     pub partition: i32,
@@ -32,12 +34,14 @@ pub struct ReadShareGroupStateSummaryResponse {
     pub results: Vec<ReadStateSummaryResult>,
 }
 
+/// An element of [`ReadShareGroupStateSummaryResponse::results`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct ReadStateSummaryResult {
     pub topic_id: Uuid,
     pub partitions: Vec<PartitionResult>,
 }
 
+/// An element of [`ReadStateSummaryResult::partitions`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct PartitionResult {
     pub partition: i32,

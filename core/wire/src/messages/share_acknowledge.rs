@@ -18,18 +18,21 @@ pub struct ShareAcknowledgeRequest {
     pub topics: Vec<AcknowledgeTopic>,
 }
 
+/// An element of [`ShareAcknowledgeRequest::topics`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct AcknowledgeTopic {
     pub topic_id: Uuid,
     pub partitions: Vec<AcknowledgePartition>,
 }
 
+/// An element of [`AcknowledgeTopic::partitions`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct AcknowledgePartition {
     pub partition_index: i32,
     pub acknowledgement_batches: Vec<AcknowledgementBatch>,
 }
 
+/// An element of [`AcknowledgePartition::acknowledgement_batches`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct AcknowledgementBatch {
     pub first_offset: i64,
@@ -50,12 +53,14 @@ pub struct ShareAcknowledgeResponse {
     pub node_endpoints: Vec<NodeEndpoint>,
 }
 
+/// An element of [`ShareAcknowledgeResponse::responses`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct ShareAcknowledgeTopicResponse {
     pub topic_id: Uuid,
     pub partitions: Vec<PartitionData>,
 }
 
+/// An element of [`ShareAcknowledgeTopicResponse::partitions`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct PartitionData {
     pub partition_index: i32,
@@ -64,12 +69,14 @@ pub struct PartitionData {
     pub current_leader: LeaderIdAndEpoch,
 }
 
+/// The value of [`PartitionData::current_leader`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct LeaderIdAndEpoch {
     pub leader_id: i32,
     pub leader_epoch: i32,
 }
 
+/// An element of [`ShareAcknowledgeResponse::node_endpoints`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct NodeEndpoint {
     pub node_id: i32,

@@ -27,18 +27,21 @@ pub struct ShareFetchRequest {
     pub forgotten_topics_data: Vec<ForgottenTopic>,
 }
 
+/// An element of [`ShareFetchRequest::topics`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct FetchTopic {
     pub topic_id: Uuid,
     pub partitions: Vec<FetchPartition>,
 }
 
+/// An element of [`FetchTopic::partitions`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct FetchPartition {
     pub partition_index: i32,
     pub acknowledgement_batches: Vec<AcknowledgementBatch>,
 }
 
+/// An element of [`FetchPartition::acknowledgement_batches`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct AcknowledgementBatch {
     pub first_offset: i64,
@@ -46,6 +49,7 @@ pub struct AcknowledgementBatch {
     pub acknowledge_types: Vec<i8>,
 }
 
+/// An element of [`ShareFetchRequest::forgotten_topics_data`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct ForgottenTopic {
     pub topic_id: Uuid,
@@ -64,12 +68,14 @@ pub struct ShareFetchResponse {
     pub node_endpoints: Vec<NodeEndpoint>,
 }
 
+/// An element of [`ShareFetchResponse::responses`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct ShareFetchableTopicResponse {
     pub topic_id: Uuid,
     pub partitions: Vec<PartitionData>,
 }
 
+/// An element of [`ShareFetchableTopicResponse::partitions`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct PartitionData {
     pub partition_index: i32,
@@ -82,12 +88,14 @@ pub struct PartitionData {
     pub acquired_records: Vec<AcquiredRecords>,
 }
 
+/// The value of [`PartitionData::current_leader`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct LeaderIdAndEpoch {
     pub leader_id: i32,
     pub leader_epoch: i32,
 }
 
+/// An element of [`PartitionData::acquired_records`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct AcquiredRecords {
     pub first_offset: i64,
@@ -95,6 +103,7 @@ pub struct AcquiredRecords {
     pub delivery_count: i16,
 }
 
+/// An element of [`ShareFetchResponse::node_endpoints`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct NodeEndpoint {
     pub node_id: i32,

@@ -21,6 +21,7 @@ pub struct ShareGroupDescribeResponse {
     pub groups: Vec<DescribedGroup>,
 }
 
+/// An element of [`ShareGroupDescribeResponse::groups`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct DescribedGroup {
     pub error_code: i16,
@@ -35,6 +36,7 @@ pub struct DescribedGroup {
     pub authorized_operations: i32,
 }
 
+/// An element of [`DescribedGroup::members`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct Member {
     pub member_id: Str,
@@ -46,11 +48,13 @@ pub struct Member {
     pub assignment: Assignment,
 }
 
+/// The value of [`Member::assignment`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct Assignment {
     pub topic_partitions: Vec<TopicPartitions>,
 }
 
+/// An element of [`Assignment::topic_partitions`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct TopicPartitions {
     pub topic_id: Uuid,

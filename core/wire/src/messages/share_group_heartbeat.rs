@@ -29,11 +29,13 @@ pub struct ShareGroupHeartbeatResponse {
     pub assignment: Option<Assignment>,
 }
 
+/// The value of [`ShareGroupHeartbeatResponse::assignment`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct Assignment {
     pub topic_partitions: Vec<TopicPartitions>,
 }
 
+/// An element of [`Assignment::topic_partitions`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct TopicPartitions {
     pub topic_id: Uuid,

@@ -20,6 +20,7 @@ pub struct StreamsGroupDescribeResponse {
     pub groups: Vec<DescribedGroup>,
 }
 
+/// An element of [`StreamsGroupDescribeResponse::groups`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct DescribedGroup {
     pub error_code: i16,
@@ -34,12 +35,14 @@ pub struct DescribedGroup {
     pub authorized_operations: i32,
 }
 
+/// The value of [`DescribedGroup::topology`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct Topology {
     pub epoch: i32,
     pub subtopologies: Option<Vec<Subtopology>>,
 }
 
+/// An element of [`Topology::subtopologies`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct Subtopology {
     pub subtopology_id: Str,
@@ -49,6 +52,7 @@ pub struct Subtopology {
     pub repartition_source_topics: Vec<TopicInfo>,
 }
 
+/// An element of [`Subtopology::state_changelog_topics`] and [`Subtopology::repartition_source_topics`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct TopicInfo {
     pub name: Str,
@@ -57,12 +61,14 @@ pub struct TopicInfo {
     pub topic_configs: Vec<KeyValue>,
 }
 
+/// An element of [`TopicInfo::topic_configs`] and [`Member::client_tags`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct KeyValue {
     pub key: Str,
     pub value: Str,
 }
 
+/// An element of [`DescribedGroup::members`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct Member {
     pub member_id: Str,
@@ -82,12 +88,14 @@ pub struct Member {
     pub is_classic: bool,
 }
 
+/// The value of [`Member::user_endpoint`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct Endpoint {
     pub host: Str,
     pub port: u16,
 }
 
+/// An element of [`Member::task_offsets`] and [`Member::task_end_offsets`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct TaskOffset {
     pub subtopology_id: Str,
@@ -95,6 +103,7 @@ pub struct TaskOffset {
     pub offset: i64,
 }
 
+/// The value of [`Member::assignment`] and [`Member::target_assignment`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct Assignment {
     pub active_tasks: Vec<TaskIds>,
@@ -102,6 +111,7 @@ pub struct Assignment {
     pub warmup_tasks: Vec<TaskIds>,
 }
 
+/// An element of [`Assignment::active_tasks`] and the like.
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct TaskIds {
     pub subtopology_id: Str,

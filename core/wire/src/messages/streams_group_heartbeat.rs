@@ -28,12 +28,14 @@ pub struct StreamsGroupHeartbeatRequest {
     pub shutdown_application: bool,
 }
 
+/// The value of [`StreamsGroupHeartbeatRequest::topology`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct Topology {
     pub epoch: i32,
     pub subtopologies: Vec<Subtopology>,
 }
 
+/// An element of [`Topology::subtopologies`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct Subtopology {
     pub subtopology_id: Str,
@@ -45,6 +47,7 @@ pub struct Subtopology {
     pub copartition_groups: Vec<CopartitionGroup>,
 }
 
+/// An element of [`Subtopology::state_changelog_topics`] and [`Subtopology::repartition_source_topics`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct TopicInfo {
     pub name: Str,
@@ -53,12 +56,14 @@ pub struct TopicInfo {
     pub topic_configs: Vec<KeyValue>,
 }
 
+/// An element of [`TopicInfo::topic_configs`] and [`StreamsGroupHeartbeatRequest::client_tags`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct KeyValue {
     pub key: Str,
     pub value: Str,
 }
 
+/// An element of [`Subtopology::copartition_groups`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct CopartitionGroup {
     pub source_topics: Vec<i16>,
@@ -66,18 +71,21 @@ pub struct CopartitionGroup {
     pub repartition_source_topics: Vec<i16>,
 }
 
+/// An element of [`StreamsGroupHeartbeatRequest::active_tasks`] and the like.
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct TaskIds {
     pub subtopology_id: Str,
     pub partitions: Vec<i32>,
 }
 
+/// The value of [`StreamsGroupHeartbeatRequest::user_endpoint`] and the like.
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct Endpoint {
     pub host: Str,
     pub port: u16,
 }
 
+/// An element of [`StreamsGroupHeartbeatRequest::task_offsets`] and the like.
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct TaskOffset {
     pub subtopology_id: Str,
@@ -106,12 +114,14 @@ pub struct StreamsGroupHeartbeatResponse {
     pub partitions_by_user_endpoint: Option<Vec<EndpointToPartitions>>,
 }
 
+/// An element of [`StreamsGroupHeartbeatResponse::status`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct Status {
     pub status_code: i8,
     pub status_detail: Str,
 }
 
+/// An element of [`StreamsGroupHeartbeatResponse::partitions_by_user_endpoint`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct EndpointToPartitions {
     pub user_endpoint: Endpoint,
@@ -119,6 +129,7 @@ pub struct EndpointToPartitions {
     pub standby_partitions: Vec<TopicPartition>,
 }
 
+/// An element of [`EndpointToPartitions::active_partitions`] and the like.
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct TopicPartition {
     pub topic: Str,

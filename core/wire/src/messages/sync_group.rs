@@ -21,6 +21,7 @@ pub struct SyncGroupRequest {
     pub assignments: Vec<SyncGroupRequestAssignment>,
 }
 
+/// An element of [`SyncGroupRequest::assignments`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct SyncGroupRequestAssignment {
     pub member_id: Str,

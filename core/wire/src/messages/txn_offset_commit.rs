@@ -21,12 +21,14 @@ pub struct TxnOffsetCommitRequest {
     pub topics: Vec<TxnOffsetCommitRequestTopic>,
 }
 
+/// An element of [`TxnOffsetCommitRequest::topics`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct TxnOffsetCommitRequestTopic {
     pub name: Str,
     pub partitions: Vec<TxnOffsetCommitRequestPartition>,
 }
 
+/// An element of [`TxnOffsetCommitRequestTopic::partitions`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct TxnOffsetCommitRequestPartition {
     pub partition_index: i32,
@@ -45,12 +47,14 @@ pub struct TxnOffsetCommitResponse {
     pub topics: Vec<TxnOffsetCommitResponseTopic>,
 }
 
+/// An element of [`TxnOffsetCommitResponse::topics`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct TxnOffsetCommitResponseTopic {
     pub name: Str,
     pub partitions: Vec<TxnOffsetCommitResponsePartition>,
 }
 
+/// An element of [`TxnOffsetCommitResponseTopic::partitions`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct TxnOffsetCommitResponsePartition {
     pub partition_index: i32,

@@ -15,6 +15,7 @@ pub struct UpdateFeaturesRequest {
     pub validate_only: bool,
 }
 
+/// An element of [`UpdateFeaturesRequest::feature_updates`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct FeatureUpdateKey {
     pub feature: Str,
@@ -37,6 +38,7 @@ pub struct UpdateFeaturesResponse {
     pub results: Vec<UpdatableFeatureResult>,
 }
 
+/// An element of [`UpdateFeaturesResponse::results`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct UpdatableFeatureResult {
     pub feature: Str,

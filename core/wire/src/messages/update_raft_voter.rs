@@ -18,6 +18,7 @@ pub struct UpdateRaftVoterRequest {
     pub kraft_version_feature: KRaftVersionFeature,
 }
 
+/// An element of [`UpdateRaftVoterRequest::listeners`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct Listener {
     pub name: Str,
@@ -25,6 +26,7 @@ pub struct Listener {
     pub port: u16,
 }
 
+/// The value of [`UpdateRaftVoterRequest::kraft_version_feature`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct KRaftVersionFeature {
     pub min_supported_version: i16,
@@ -41,6 +43,7 @@ pub struct UpdateRaftVoterResponse {
     pub current_leader: CurrentLeader,
 }
 
+/// The value of [`UpdateRaftVoterResponse::current_leader`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct CurrentLeader {
     #[wire(default = -1)]

@@ -15,12 +15,14 @@ pub struct VoteRequest {
     pub topics: Vec<VoteRequestTopicData>,
 }
 
+/// An element of [`VoteRequest::topics`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct VoteRequestTopicData {
     pub topic_name: Str,
     pub partitions: Vec<VoteRequestPartitionData>,
 }
 
+/// An element of [`VoteRequestTopicData::partitions`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct VoteRequestPartitionData {
     pub partition_index: i32,
@@ -46,12 +48,14 @@ pub struct VoteResponse {
     pub node_endpoints: Vec<NodeEndpoint>,
 }
 
+/// An element of [`VoteResponse::topics`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct VoteResponseTopicData {
     pub topic_name: Str,
     pub partitions: Vec<VoteResponsePartitionData>,
 }
 
+/// An element of [`VoteResponseTopicData::partitions`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct VoteResponsePartitionData {
     pub partition_index: i32,
@@ -61,6 +65,7 @@ pub struct VoteResponsePartitionData {
     pub vote_granted: bool,
 }
 
+/// An element of [`VoteResponse::node_endpoints`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct NodeEndpoint {
     pub node_id: i32,

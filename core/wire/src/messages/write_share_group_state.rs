@@ -13,12 +13,14 @@ pub struct WriteShareGroupStateRequest {
     pub topics: Vec<WriteStateData>,
 }
 
+/// An element of [`WriteShareGroupStateRequest::topics`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct WriteStateData {
     pub topic_id: Uuid,
     pub partitions: Vec<PartitionData>,
 }
 
+/// An element of [`WriteStateData::partitions`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct PartitionData {
     pub partition: i32,
@@ -30,6 +32,7 @@ pub struct PartitionData {
     pub state_batches: Vec<StateBatch>,
 }
 
+/// An element of [`PartitionData::state_batches`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct StateBatch {
     pub first_offset: i64,
@@ -45,12 +48,14 @@ pub struct WriteShareGroupStateResponse {
     pub results: Vec<WriteStateResult>,
 }
 
+/// An element of [`WriteShareGroupStateResponse::results`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct WriteStateResult {
     pub topic_id: Uuid,
     pub partitions: Vec<PartitionResult>,
 }
 
+/// An element of [`WriteStateResult::partitions`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct PartitionResult {
     pub partition: i32,

@@ -11,6 +11,7 @@ pub struct WriteTxnMarkersRequest {
     pub markers: Vec<WritableTxnMarker>,
 }
 
+/// An element of [`WriteTxnMarkersRequest::markers`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct WritableTxnMarker {
     pub producer_id: i64,
@@ -22,6 +23,7 @@ pub struct WritableTxnMarker {
     pub transaction_version: i8,
 }
 
+/// An element of [`WritableTxnMarker::topics`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct WritableTxnMarkerTopic {
     pub name: Str,
@@ -35,18 +37,21 @@ pub struct WriteTxnMarkersResponse {
     pub markers: Vec<WritableTxnMarkerResult>,
 }
 
+/// An element of [`WriteTxnMarkersResponse::markers`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct WritableTxnMarkerResult {
     pub producer_id: i64,
     pub topics: Vec<WritableTxnMarkerTopicResult>,
 }
 
+/// An element of [`WritableTxnMarkerResult::topics`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct WritableTxnMarkerTopicResult {
     pub name: Str,
     pub partitions: Vec<WritableTxnMarkerPartitionResult>,
 }
 
+/// An element of [`WritableTxnMarkerTopicResult::partitions`].
 #[derive(Fields, Clone, Debug, PartialEq)]
 pub struct WritableTxnMarkerPartitionResult {
     pub partition_index: i32,
