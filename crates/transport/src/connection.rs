@@ -80,15 +80,10 @@ impl FramedConnection {
 
     /// Reads once what the socket has. Ready with the number of bytes; an error at the end of the stream.
     pub fn poll_receive(&mut self, context: &mut Context<'_>) -> Poll<Result<usize, ConnectionError>> {
-        loop {
-            match self.received.read_from(&self.socket) {
-                Ok(0) => return Poll::Ready(Err(self.end_of_stream())),
-                Ok(count) => return Poll::Ready(Ok(count)),
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                Err(error) => return Poll::Ready(Err(error.into())),
-            }
-            ready!(self.socket.poll_read_ready(context))?;
+        match ready!(self.received.poll_read(&mut self.socket, context)) {
+            Ok(0) => Poll::Ready(Err(self.end_of_stream())),
+            Ok(count) => Poll::Ready(Ok(count)),
+            Err(error) => Poll::Ready(Err(error.into())),
         }
     }
 

@@ -4,7 +4,11 @@
 //! fit. Memory follows what has arrived, never what a length field declares (bad input, row 2): a connection may
 //! allocate at once as much as its largest whole frame so far, and beyond that only as fast as bytes come in.
 
+use std::pin::pin;
+use std::task::{Context, Poll};
+
 use bytes::{Buf, BufMut, Bytes, BytesMut};
+use tokio::io::AsyncReadExt;
 use tokio::net::TcpStream;
 
 /// The bytes of the length field.
@@ -170,11 +174,17 @@ impl FrameBuffer {
         self.wanted().min(trusted)
     }
 
-    /// Reads what the socket has. `Ok(0)` when the peer has sent its last byte; `WouldBlock` when there is nothing.
-    pub fn read_from(&mut self, socket: &TcpStream) -> std::io::Result<usize> {
+    /// Reads once what the socket has. Ready with 0 when the peer has sent its last byte.
+    pub fn poll_read(
+        &mut self,
+        socket: &mut TcpStream,
+        context: &mut Context<'_>,
+    ) -> Poll<std::io::Result<usize>> {
         let allowance = self.allowance();
         self.make_room(allowance);
-        socket.try_read_buf(&mut (&mut self.buffer).limit(allowance))
+        let mut room = (&mut self.buffer).limit(allowance);
+        // Unlike `try_read_buf` this remembers that a short read emptied the socket: one system call less a request.
+        pin!(socket.read_buf(&mut room)).poll(context)
     }
 
     /// Takes bytes from elsewhere than a socket.
