@@ -53,6 +53,14 @@ impl<T> Deadlines<T> {
         (first.key().at_ms <= now_ms).then(|| first.remove())
     }
 
+    /// Takes out those of which `chosen` is true, in order.
+    pub fn take_where(&mut self, chosen: impl Fn(&T) -> bool) -> Vec<T> {
+        self.entries
+            .extract_if(.., |_, what| chosen(what))
+            .map(|(_, what)| what)
+            .collect()
+    }
+
     /// How many wait.
     pub fn len(&self) -> usize {
         self.entries.len()
@@ -83,5 +91,8 @@ mod tests {
         assert_eq!(deadlines.pop_due(20), Some("second"));
         assert_eq!(deadlines.pop_due(20), None);
         assert_eq!((deadlines.len(), deadlines.next_ms()), (1, Some(30)));
+        deadlines.add(40, "chosen");
+        assert_eq!(deadlines.take_where(|what| *what == "chosen"), ["chosen"]);
+        assert_eq!(deadlines.len(), 1);
     }
 }

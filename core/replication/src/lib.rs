@@ -15,8 +15,8 @@ pub use deadlines::{DeadlineKey, Deadlines};
 pub use error::{AppendRefused, FetchRefused, LeaderRefusal, OffsetsRefused};
 pub use inbox::FetchInbox;
 pub use replica::{
-    Accepted, Acks, Durability, Fetch, Fetched, FoundOffset, Isolation, Leadership, OffsetQuery, Replica,
-    Seen,
+    Accepted, Acks, Durability, Fetch, FetchPlan, Fetched, FoundOffset, Isolation, Leadership, OffsetPlan,
+    OffsetQuery, Replica, Seen,
 };
 pub use session::{
     CacheLimits, Newcomer, Opened, PartitionFetch, PartitionOutcome, Session, SessionCache, SessionError,

@@ -1,7 +1,7 @@
 //! Reading for a fetch: who may read how far, and where a reader has strayed from this log.
 
 use model::{LeaderEpoch, Offset};
-use storage::{AbortedTransaction, EpochEnd, FirstBatch};
+use storage::{AbortedTransaction, EpochEnd, FirstBatch, LogReader};
 use wire::Records;
 
 use super::super::error::FetchRefused;
@@ -66,50 +66,42 @@ pub struct Fetched {
     pub diverging: Option<EpochEnd>,
 }
 
+/// A fetch that was allowed, to be read without the replica: reading may wait for a disk.
+#[derive(Debug)]
+pub struct FetchPlan {
+    log: LogReader,
+    fetch: Fetch,
+    seen: Seen,
+    upto: Offset,
+    diverging: Option<EpochEnd>,
+}
+
 impl<P, F: Clone> Replica<P, F> {
-    /// Reads. Nothing is waited for: where there is nothing yet, the records are empty.
-    pub fn fetch(&self, fetch: &Fetch) -> Result<Fetched, FetchRefused> {
-        self.leading(fetch.current_leader_epoch)?;
-        let seen = self.seen(self.leading(None)?.at.leader_epoch);
-        if let Some(diverging) = self.diverging(fetch)? {
-            let aborted = (fetch.isolation == Isolation::ReadCommitted).then(Vec::new);
-            return Ok(Fetched {
-                records: Records::empty(),
-                seen,
-                caught_up: false,
-                aborted,
-                diverging: Some(diverging),
-            });
-        }
-        if fetch.offset < seen.log_start_offset || fetch.offset > seen.log_end_offset {
-            return Err(FetchRefused::OutOfRange(fetch.offset));
-        }
+    /// Judges a fetch, by what is in memory: whether it may read, and how far.
+    pub fn plan_fetch(&self, fetch: &Fetch) -> Result<FetchPlan, FetchRefused> {
+        let seen = self.seen(self.leading(fetch.current_leader_epoch)?.at.leader_epoch);
         let upto = match fetch.isolation {
             Isolation::LogEnd => seen.log_end_offset,
             Isolation::ReadUncommitted => seen.high_watermark,
             Isolation::ReadCommitted => seen.last_stable_offset,
         };
-        let mut fetched = Fetched {
-            records: Records::empty(),
+        let diverging = self.diverging(fetch)?;
+        let in_log = fetch.offset >= seen.log_start_offset && fetch.offset <= seen.log_end_offset;
+        if diverging.is_none() && !in_log {
+            return Err(FetchRefused::OutOfRange(fetch.offset));
+        }
+        Ok(FetchPlan {
+            log: self.log.reader(),
+            fetch: *fetch,
             seen,
-            caught_up: fetch.offset >= upto,
-            aborted: None,
-            diverging: None,
-        };
-        if fetch.isolation == Isolation::ReadCommitted {
-            fetched.aborted = Some(Vec::new());
-        }
-        if fetched.caught_up || fetch.max_bytes == 0 && fetch.first_batch == FirstBatch::Limited {
-            return Ok(fetched);
-        }
-        let read = self
-            .log
-            .read(fetch.offset, fetch.max_bytes, upto, fetch.first_batch)?;
-        if fetched.aborted.is_some() && !read.records.is_empty() {
-            fetched.aborted = Some(self.log.aborted_transactions(fetch.offset, read.upper_offset)?);
-        }
-        fetched.records = read.records;
-        Ok(fetched)
+            upto,
+            diverging,
+        })
+    }
+
+    /// Reads. Nothing is waited for but the disk: where there is nothing yet, the records are empty.
+    pub fn fetch(&self, fetch: &Fetch) -> Result<Fetched, FetchRefused> {
+        self.plan_fetch(fetch)?.read()
     }
 
     /// Rule 63: where a reader whose last record is of `last_fetched_epoch` has to go back to.
@@ -150,5 +142,35 @@ impl<P, F: Clone> Replica<P, F> {
     /// Ends a watch.
     pub fn unwatch(&mut self, id: WatchId) {
         self.watches.remove(id);
+    }
+}
+
+impl FetchPlan {
+    /// Finds the records; ranges of files.
+    pub fn read(self) -> Result<Fetched, FetchRefused> {
+        let FetchPlan {
+            log,
+            fetch,
+            seen,
+            upto,
+            diverging,
+        } = self;
+        let reads_committed = fetch.isolation == Isolation::ReadCommitted;
+        let mut fetched = Fetched {
+            records: Records::empty(),
+            seen,
+            caught_up: diverging.is_none() && fetch.offset >= upto,
+            aborted: reads_committed.then(Vec::new),
+            diverging,
+        };
+        if diverging.is_some() || fetched.caught_up {
+            return Ok(fetched);
+        }
+        let read = log.read(fetch.offset, fetch.max_bytes, upto, fetch.first_batch)?;
+        if reads_committed && !read.records.is_empty() {
+            fetched.aborted = Some(log.aborted_transactions(fetch.offset, read.upper_offset)?);
+        }
+        fetched.records = read.records;
+        Ok(fetched)
     }
 }

@@ -10,8 +10,8 @@ use model::{LeaderEpoch, Offset};
 use storage::Log;
 
 pub use append::{Accepted, Acks};
-pub use fetch::{Fetch, Fetched, Isolation, Seen};
-pub use offsets::{FoundOffset, OffsetQuery};
+pub use fetch::{Fetch, FetchPlan, Fetched, Isolation, Seen};
+pub use offsets::{FoundOffset, OffsetPlan, OffsetQuery};
 
 use super::error::LeaderRefusal;
 use super::waits::{ProduceOutcome, ProduceWaits, Watches, Woken};

@@ -1,7 +1,7 @@
 //! Looking up offsets: by time, by the names that ListOffsets has for some, and by epoch.
 
 use model::{LeaderEpoch, Offset};
-use storage::{EpochEnd, TimestampOffset};
+use storage::{EpochEnd, LogReader, TimestampOffset};
 
 use super::super::error::{LeaderRefusal, OffsetsRefused};
 use super::{Isolation, Replica};
@@ -85,7 +85,41 @@ impl From<TimestampOffset> for FoundOffset {
     }
 }
 
+/// A look-up that was allowed, to be done without the replica: reading may wait for a disk.
+#[derive(Debug)]
+pub struct OffsetPlan {
+    log: LogReader,
+    query: OffsetQuery,
+    /// The end of what the reader may read.
+    readable: Offset,
+    /// Rule 39: until the watermark is in this leader's own epoch, an older leader may have committed more.
+    is_behind: bool,
+    leader_epoch: LeaderEpoch,
+}
+
 impl<P, F: Clone> Replica<P, F> {
+    /// Judges a look-up of ListOffsets, by what is in memory.
+    pub fn plan_offset(
+        &self,
+        query: OffsetQuery,
+        isolation: Isolation,
+        current_leader_epoch: Option<LeaderEpoch>,
+    ) -> Result<OffsetPlan, LeaderRefusal> {
+        let leading = self.leading(current_leader_epoch)?;
+        let readable = match isolation {
+            Isolation::LogEnd => self.log.log_end_offset(),
+            Isolation::ReadUncommitted => self.high_watermark,
+            Isolation::ReadCommitted => self.last_stable_offset(),
+        };
+        Ok(OffsetPlan {
+            log: self.log.reader(),
+            query,
+            readable,
+            is_behind: isolation != Isolation::LogEnd && self.high_watermark < leading.epoch_start,
+            leader_epoch: leading.at.leader_epoch,
+        })
+    }
+
     /// Looks up an offset as ListOffsets does.
     pub fn find_offset(
         &self,
@@ -93,30 +127,7 @@ impl<P, F: Clone> Replica<P, F> {
         isolation: Isolation,
         current_leader_epoch: Option<LeaderEpoch>,
     ) -> Result<FoundOffset, OffsetsRefused> {
-        let leading = self.leading(current_leader_epoch)?;
-        let readable = match isolation {
-            Isolation::LogEnd => self.log.log_end_offset(),
-            Isolation::ReadUncommitted => self.high_watermark,
-            Isolation::ReadCommitted => self.last_stable_offset(),
-        };
-        // Rule 39: until the watermark is in this leader's own epoch, an older leader may have committed more.
-        let behind = isolation != Isolation::LogEnd && self.high_watermark < leading.epoch_start;
-        let found = match query {
-            OffsetQuery::LatestTiered | OffsetQuery::EarliestPendingUpload => return Ok(FoundOffset::NONE),
-            OffsetQuery::Earliest | OffsetQuery::EarliestLocal => {
-                let start = self.log.log_start_offset();
-                return Ok(FoundOffset::named(start, self.log.epoch_of(start)));
-            }
-            OffsetQuery::Latest if behind => return Err(OffsetsRefused::NotAvailable),
-            OffsetQuery::Latest => return Ok(FoundOffset::named(readable, Some(leading.at.leader_epoch))),
-            OffsetQuery::MaxTimestamp => self.log.offset_of_max_timestamp()?,
-            OffsetQuery::Time(timestamp) => self.log.offset_by_timestamp(timestamp)?,
-        };
-        match found {
-            Some(found) if found.offset < readable => Ok(found.into()),
-            _ if behind => Err(OffsetsRefused::NotAvailable),
-            _ => Ok(FoundOffset::NONE),
-        }
+        self.plan_offset(query, isolation, current_leader_epoch)?.find()
     }
 
     /// Where a leader epoch ends, for OffsetForLeaderEpoch; `None` when nothing is known of it.
@@ -127,5 +138,27 @@ impl<P, F: Clone> Replica<P, F> {
     ) -> Result<Option<EpochEnd>, LeaderRefusal> {
         self.leading(current_leader_epoch)?;
         Ok(self.log.end_offset_for_epoch(leader_epoch))
+    }
+}
+
+impl OffsetPlan {
+    /// Finds the offset.
+    pub fn find(self) -> Result<FoundOffset, OffsetsRefused> {
+        let found = match self.query {
+            OffsetQuery::LatestTiered | OffsetQuery::EarliestPendingUpload => return Ok(FoundOffset::NONE),
+            OffsetQuery::Earliest | OffsetQuery::EarliestLocal => {
+                let start = self.log.log_start_offset();
+                return Ok(FoundOffset::named(start, self.log.epoch_of(start)));
+            }
+            OffsetQuery::Latest if self.is_behind => return Err(OffsetsRefused::NotAvailable),
+            OffsetQuery::Latest => return Ok(FoundOffset::named(self.readable, Some(self.leader_epoch))),
+            OffsetQuery::MaxTimestamp => self.log.offset_of_max_timestamp()?,
+            OffsetQuery::Time(timestamp) => self.log.offset_by_timestamp(timestamp)?,
+        };
+        match found {
+            Some(found) if found.offset < self.readable => Ok(found.into()),
+            _ if self.is_behind => Err(OffsetsRefused::NotAvailable),
+            _ => Ok(FoundOffset::NONE),
+        }
     }
 }

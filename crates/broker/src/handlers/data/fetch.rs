@@ -1,0 +1,203 @@
+//! Fetch (key 1): reads batches from partitions, waiting for them where there are none yet.
+//!
+//! Versions: 4 is the first with isolation levels (KIP-98); 7 has sessions (KIP-227); 9 the leader epoch the client
+//! knows (KIP-320); 12 the epoch of its last record, and what is flexible; 13 names topics by id (KIP-516); 15 moves
+//! the replica's id into a tagged field (KIP-903).
+//!
+//! Where we differ from Apache Kafka: a wait is at most five minutes; nobody but a broker may fetch as one (and no
+//! broker fetches here yet).
+
+use std::sync::Arc;
+
+use model::{ErrorCode, LeaderEpoch, Offset, Uuid};
+use replication::{Fetched, Isolation, PartitionFetch, SessionRequest};
+use tokio::sync::oneshot;
+use wire::messages::fetch::{
+    AbortedTransaction, EpochEndOffset, FetchPartition, FetchRequest, FetchResponse, FetchTopic,
+    FetchableTopicResponse, PartitionData,
+};
+use wire::{Records, Str};
+
+use crate::dispatch::{ApiSpec, Handler, Node, Reply, RequestContext};
+use crate::replicas::{FetchAnswer, FetchKey, FetchLimits, FetchParts, PartitionAnswer, Prepared, TopicKey};
+
+/// The first version that names topics by id.
+const TOPIC_ID_VERSION: i16 = 13;
+/// The first version with the replica's id in a tagged field.
+const REPLICA_STATE_VERSION: i16 = 15;
+/// The longest wait (bad input 37).
+const MAX_WAIT_MS: i64 = 300_000;
+/// `isolation_level` of those who read committed records only.
+const READ_COMMITTED: i8 = 1;
+
+/// See the module.
+pub struct Fetch;
+
+impl Handler for Fetch {
+    type Request = FetchRequest;
+
+    const SPEC: ApiSpec = ApiSpec::of::<FetchRequest>().pipelined().not_on_controller();
+
+    fn handle(node: &Arc<Node>, context: &RequestContext, request: FetchRequest) -> Reply<FetchResponse> {
+        let replica_id = match context.api_version {
+            REPLICA_STATE_VERSION.. => request.replica_state.replica_id,
+            _ => request.replica_id,
+        };
+        if replica_id >= 0 {
+            // Naming a broker gives nothing: that takes its rights on the cluster (CVE-2018-1288, bad input 38).
+            return Reply::Now(refuse_all(&request, ErrorCode::ClusterAuthorizationFailed));
+        }
+        let parts = parts(&request, context.api_version, node.config.fetch.max_bytes);
+        let (sender, receiver) = oneshot::channel();
+        let reply = Box::new(move |answer| drop(sender.send(response(answer))));
+        match node.replicas.prepare_fetch(parts, reply) {
+            Prepared::Answered => Reply::Later(receiver),
+            Prepared::Warm(round) => {
+                round.start();
+                Reply::Later(receiver)
+            }
+            Prepared::Cold(round) => Reply::Blocking(Box::new(move || {
+                round.start();
+                Reply::Later(receiver)
+            })),
+        }
+    }
+}
+
+fn parts(request: &FetchRequest, version: i16, max_bytes: i32) -> FetchParts {
+    let uses_topic_ids = version >= TOPIC_ID_VERSION;
+    let key = |topic: &Str, id: Uuid| match uses_topic_ids {
+        true => TopicKey::Id(id),
+        false => TopicKey::Name(Arc::from(&**topic)),
+    };
+    let mut partitions = Vec::new();
+    for topic in &request.topics {
+        let topic_key = key(&topic.topic, topic.topic_id);
+        for asked in &topic.partitions {
+            let key = FetchKey {
+                topic: topic_key.clone(),
+                partition: asked.partition,
+            };
+            partitions.push((key, partition_fetch(asked)));
+        }
+    }
+    let mut forgotten = Vec::new();
+    for topic in &request.forgotten_topics_data {
+        let topic_key = key(&topic.topic, topic.topic_id);
+        let keys = topic.partitions.iter();
+        forgotten.extend(keys.map(|partition| FetchKey {
+            topic: topic_key.clone(),
+            partition: *partition,
+        }));
+    }
+    let max_bytes = request.max_bytes.min(max_bytes).max(0);
+    FetchParts {
+        session: SessionRequest::new(request.session_id, request.session_epoch),
+        uses_topic_ids,
+        partitions,
+        forgotten,
+        limits: FetchLimits {
+            max_wait_ms: i64::from(request.max_wait_ms).clamp(0, MAX_WAIT_MS),
+            min_bytes: u64::try_from(request.min_bytes.min(max_bytes)).unwrap_or(0),
+            max_bytes: usize::try_from(max_bytes).unwrap_or(0),
+            isolation: match request.isolation_level {
+                READ_COMMITTED => Isolation::ReadCommitted,
+                _ => Isolation::ReadUncommitted,
+            },
+        },
+    }
+}
+
+fn partition_fetch(asked: &FetchPartition) -> PartitionFetch {
+    let epoch = |epoch: i32| Some(LeaderEpoch(epoch)).filter(|epoch| epoch.0 >= 0);
+    PartitionFetch {
+        offset: Offset(asked.fetch_offset),
+        max_bytes: usize::try_from(asked.partition_max_bytes).unwrap_or(0),
+        current_leader_epoch: epoch(asked.current_leader_epoch),
+        last_fetched_epoch: epoch(asked.last_fetched_epoch),
+    }
+}
+
+fn response(answer: FetchAnswer) -> FetchResponse {
+    let mut topics: Vec<FetchableTopicResponse> = Vec::new();
+    for partition in answer.partitions {
+        let (name, id) = match &partition.key.topic {
+            TopicKey::Name(name) => (&**name, Uuid::ZERO),
+            TopicKey::Id(id) => ("", *id),
+        };
+        let data = partition_data(partition.key.partition, partition);
+        match topics.last_mut() {
+            Some(topic) if *topic.topic == *name && topic.topic_id == id => topic.partitions.push(data),
+            _ => topics.push(FetchableTopicResponse {
+                topic_id: id,
+                topic: name.into(),
+                partitions: vec![data],
+            }),
+        }
+    }
+    FetchResponse {
+        error_code: answer.error.map_or(0, |error| error.code() as i16),
+        session_id: answer.session_id,
+        responses: topics,
+        ..FetchResponse::default()
+    }
+}
+
+fn partition_data(index: i32, partition: PartitionAnswer) -> PartitionData {
+    match partition.result {
+        Ok(fetched) => found(index, fetched),
+        Err(error) => failed(index, error.code()),
+    }
+}
+
+fn found(index: i32, fetched: Fetched) -> PartitionData {
+    let aborted = fetched.aborted.map(|aborted| {
+        let transactions = aborted.iter().map(|aborted| AbortedTransaction {
+            producer_id: aborted.producer_id.0,
+            first_offset: aborted.first_offset.0,
+        });
+        transactions.collect()
+    });
+    let diverging = fetched.diverging.map(|end| EpochEndOffset {
+        epoch: end.leader_epoch.0,
+        end_offset: end.end_offset.0,
+    });
+    PartitionData {
+        partition_index: index,
+        high_watermark: fetched.seen.high_watermark.0,
+        last_stable_offset: fetched.seen.last_stable_offset.0,
+        log_start_offset: fetched.seen.log_start_offset.0,
+        aborted_transactions: aborted,
+        records: Some(fetched.records),
+        diverging_epoch: diverging.unwrap_or_default(),
+        ..PartitionData::default()
+    }
+}
+
+/// Offsets are unknown where there is an error; the records are empty, for clients that cannot read null.
+fn failed(index: i32, code: ErrorCode) -> PartitionData {
+    PartitionData {
+        partition_index: index,
+        error_code: code as i16,
+        high_watermark: -1,
+        aborted_transactions: None,
+        records: Some(Records::empty()),
+        ..PartitionData::default()
+    }
+}
+
+fn refuse_all(request: &FetchRequest, code: ErrorCode) -> FetchResponse {
+    let topic = |topic: &FetchTopic| FetchableTopicResponse {
+        topic_id: topic.topic_id,
+        topic: topic.topic.clone(),
+        partitions: topic
+            .partitions
+            .iter()
+            .map(|asked| failed(asked.partition, code))
+            .collect(),
+    };
+    FetchResponse {
+        responses: request.topics.iter().map(topic).collect(),
+        ..FetchResponse::default()
+    }
+}

@@ -1,0 +1,61 @@
+//! InitProducerId (key 22): gives an idempotent producer its id.
+//!
+//! Versions: 3 lets a producer name the id it has (KIP-360), which without transactions changes nothing: it gets a new
+//! one. Transactions are not served yet: a transactional id is refused with an error that no client retries.
+
+use std::sync::Arc;
+
+use model::{ErrorCode, ProducerId};
+use tokio::sync::oneshot;
+use wire::messages::init_producer_id::{InitProducerIdRequest, InitProducerIdResponse};
+
+use crate::dispatch::{ApiSpec, Handler, Node, Reply, RequestContext};
+
+/// See the module.
+pub struct InitProducerId;
+
+impl Handler for InitProducerId {
+    type Request = InitProducerIdRequest;
+
+    const SPEC: ApiSpec = ApiSpec::of::<InitProducerIdRequest>();
+
+    fn handle(
+        node: &Arc<Node>,
+        _context: &RequestContext,
+        request: InitProducerIdRequest,
+    ) -> Reply<InitProducerIdResponse> {
+        if let Some(code) = refused(&request) {
+            return Reply::Now(answer(Err(code)));
+        }
+        let (sender, receiver) = oneshot::channel();
+        node.producer_ids
+            .next(Box::new(move |id| drop(sender.send(answer(id)))));
+        Reply::Later(receiver)
+    }
+}
+
+fn refused(request: &InitProducerIdRequest) -> Option<ErrorCode> {
+    // Both or neither: an epoch belongs to an id.
+    if (request.producer_id == -1) != (request.producer_epoch == -1) {
+        return Some(ErrorCode::InvalidRequest);
+    }
+    match request.transactional_id.as_deref() {
+        None => None,
+        Some("") => Some(ErrorCode::InvalidRequest),
+        Some(_) => Some(ErrorCode::UnsupportedVersion),
+    }
+}
+
+fn answer(id: Result<ProducerId, ErrorCode>) -> InitProducerIdResponse {
+    match id {
+        Ok(id) => InitProducerIdResponse {
+            producer_id: id.0,
+            ..InitProducerIdResponse::default()
+        },
+        Err(code) => InitProducerIdResponse {
+            error_code: code as i16,
+            producer_epoch: -1,
+            ..InitProducerIdResponse::default()
+        },
+    }
+}

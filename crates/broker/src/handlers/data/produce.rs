@@ -1,0 +1,289 @@
+//! Produce (key 0): appends a batch to each partition named.
+//!
+//! Versions: 3 is the first with batches of magic 2; 5 tells the log start; 7 may carry zstd (KIP-110); 8 names the
+//! records at fault (KIP-467); 13 names topics by id (KIP-516). Versions 0 to 2 are shown by ApiVersions, because older
+//! librdkafka concludes from their absence that nothing may be compressed, but not served (KIP-896).
+//!
+//! Where we differ from Apache Kafka: an append waits for nobody, and requests of one connection are pipelined; acks=all
+//! means on stable storage unless the topic says otherwise. Transactions are not served yet.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use model::ErrorCode;
+use replication::{Accepted, Acks, AppendRefused, ProduceOutcome};
+use storage::Origin;
+use tokio::sync::oneshot;
+use wire::Str;
+use wire::messages::produce::{
+    BatchIndexAndErrorMessage, PartitionProduceData, PartitionProduceResponse, ProduceRequest,
+    ProduceResponse, TopicProduceData, TopicProduceResponse,
+};
+use wire::records::{Attributes, BatchHeader, Codec};
+
+use crate::dispatch::{ApiSpec, Handler, Node, Reply, RequestContext, now_ms};
+use crate::replicas::{Hosted, HostedPartition, PendingProduce, ProduceToken, SlotEnd, Topics, is_internal};
+
+/// The first version that may carry zstd.
+const ZSTD_VERSION: i16 = 7;
+/// The first version that names topics by id.
+const TOPIC_ID_VERSION: i16 = 13;
+
+/// See the module.
+pub struct Produce;
+
+impl Handler for Produce {
+    type Request = ProduceRequest;
+
+    const SPEC: ApiSpec = ApiSpec::of::<ProduceRequest>().pipelined().advertised_from(0);
+
+    fn handle(node: &Arc<Node>, context: &RequestContext, request: ProduceRequest) -> Reply<ProduceResponse> {
+        let Some(acks) = Acks::from_number(request.acks) else {
+            return Reply::Now(refuse_all(&request, ErrorCode::InvalidRequiredAcks));
+        };
+        let topics = node.replicas.topics();
+        let mut append = Append {
+            topics: &topics,
+            version: context.api_version,
+            transactional_id: request.transactional_id,
+            acks,
+            now_ms: now_ms(),
+            pending: None,
+            slots: 0,
+        };
+        let response = ProduceResponse {
+            responses: request
+                .topic_data
+                .iter()
+                .map(|topic| append.topic(topic))
+                .collect(),
+            ..ProduceResponse::default()
+        };
+        let deadline_ms = append.now_ms.saturating_add(request.timeout_ms.max(0).into());
+        match (acks, append.pending) {
+            (Acks::None, _) if has_error(&response) => Reply::Close("a produce with acks=0 failed"),
+            (Acks::None, _) => Reply::None,
+            (_, None) => Reply::Now(response),
+            (_, Some(pending)) => {
+                let (sender, receiver) = oneshot::channel();
+                let reply = move |ends| drop(sender.send(with_ends(response, ends)));
+                pending.wait(node.replicas.timers(), deadline_ms, Box::new(reply));
+                Reply::Later(receiver)
+            }
+        }
+    }
+}
+
+/// One request while it is appended.
+struct Append<'a> {
+    topics: &'a Topics,
+    version: i16,
+    transactional_id: Option<Str>,
+    acks: Acks,
+    now_ms: i64,
+    /// Made when the first partition has to wait.
+    pending: Option<Arc<PendingProduce>>,
+    /// Partitions so far.
+    slots: usize,
+}
+
+/// Why a partition was not appended to, before its replica was asked.
+struct Refusal {
+    code: ErrorCode,
+    message: Option<&'static str>,
+}
+
+impl From<ErrorCode> for Refusal {
+    fn from(code: ErrorCode) -> Refusal {
+        Refusal { code, message: None }
+    }
+}
+
+impl Append<'_> {
+    fn topic(&mut self, topic: &TopicProduceData) -> TopicProduceResponse {
+        let partitions = topic.partition_data.iter();
+        TopicProduceResponse {
+            topic_id: topic.topic_id,
+            name: topic.name.clone(),
+            partition_responses: partitions
+                .map(|partition| self.partition(topic, partition))
+                .collect(),
+        }
+    }
+
+    fn partition(
+        &mut self,
+        topic: &TopicProduceData,
+        data: &PartitionProduceData,
+    ) -> PartitionProduceResponse {
+        let slot = self.slots;
+        self.slots += 1;
+        let checked = self
+            .find(topic, data.index)
+            .and_then(|partition| Ok((partition, self.check(data)?)));
+        match checked {
+            Ok((partition, records)) => match self.append(&partition, &records, slot) {
+                Ok(accepted) => appended(data.index, &accepted),
+                Err(refused) => not_appended(data.index, &refused),
+            },
+            Err(refusal) => PartitionProduceResponse {
+                error_message: refusal.message.map(Str::from_static),
+                ..failed(data.index, refusal.code)
+            },
+        }
+    }
+
+    fn find(&self, topic: &TopicProduceData, index: i32) -> Result<Arc<HostedPartition>, Refusal> {
+        let found = if self.version >= TOPIC_ID_VERSION {
+            self.topics
+                .by_id(topic.topic_id)
+                .ok_or(ErrorCode::UnknownTopicId)?
+        } else {
+            self.topics
+                .by_name(&topic.name)
+                .ok_or(ErrorCode::UnknownTopicOrPartition)?
+        };
+        let hosted = found
+            .partitions
+            .get(&index)
+            .ok_or(ErrorCode::UnknownTopicOrPartition)?;
+        if is_internal(&found.name) {
+            return Err(Refusal {
+                code: ErrorCode::InvalidTopicException,
+                message: Some("clients may not write to internal topics"),
+            });
+        }
+        match hosted {
+            Hosted::Online(partition) => Ok(partition.clone()),
+            Hosted::Offline => Err(ErrorCode::KafkaStorageError.into()),
+        }
+    }
+
+    /// What depends on the version, or on what is not served yet; the rules of a batch are the log's.
+    fn check(&self, data: &PartitionProduceData) -> Result<Bytes, Refusal> {
+        let no_batch = Refusal {
+            code: ErrorCode::InvalidRecord,
+            message: Some("exactly one batch is expected"),
+        };
+        let Some(records) = data.records.as_ref().filter(|records| !records.is_empty()) else {
+            return Err(no_batch);
+        };
+        let records = records.to_bytes().map_err(|_| ErrorCode::UnknownServerError)?;
+        let attributes =
+            BatchHeader::parse(&records).map_or(Attributes::default(), |header| header.attributes);
+        if attributes.codec() == Ok(Codec::Zstd) && self.version < ZSTD_VERSION {
+            return Err(Refusal {
+                code: ErrorCode::UnsupportedCompressionType,
+                message: Some("zstd needs Produce version 7"),
+            });
+        }
+        if attributes.is_transactional() && self.transactional_id.is_none() {
+            return Err(ErrorCode::TransactionalIdAuthorizationFailed.into());
+        }
+        if attributes.is_transactional() {
+            return Err(Refusal {
+                code: ErrorCode::InvalidTxnState,
+                message: Some("transactions are not served yet"),
+            });
+        }
+        Ok(records)
+    }
+
+    fn append(
+        &mut self,
+        partition: &Arc<HostedPartition>,
+        records: &Bytes,
+        slot: usize,
+    ) -> Result<Accepted, AppendRefused> {
+        let pending = &mut self.pending;
+        partition.append(records, Origin::Client, self.acks, self.now_ms, || {
+            let pending = pending.get_or_insert_with(Arc::default);
+            pending.add(slot, partition.clone());
+            ProduceToken::Request {
+                pending: pending.clone(),
+                slot,
+            }
+        })
+    }
+}
+
+fn appended(index: i32, accepted: &Accepted) -> PartitionProduceResponse {
+    PartitionProduceResponse {
+        index,
+        base_offset: accepted.appended.first_offset.0,
+        log_append_time_ms: accepted.appended.log_append_time_ms.unwrap_or(-1),
+        log_start_offset: accepted.log_start_offset.0,
+        ..PartitionProduceResponse::default()
+    }
+}
+
+fn failed(index: i32, code: ErrorCode) -> PartitionProduceResponse {
+    PartitionProduceResponse {
+        index,
+        error_code: code as i16,
+        base_offset: -1,
+        ..PartitionProduceResponse::default()
+    }
+}
+
+fn not_appended(index: i32, refused: &AppendRefused) -> PartitionProduceResponse {
+    let faults = match refused {
+        AppendRefused::Log(error) => error.record_faults(),
+        AppendRefused::Leader(_) | AppendRefused::NotEnoughReplicas { .. } => &[],
+    };
+    let fault = |fault: &storage::RecordFault| BatchIndexAndErrorMessage {
+        batch_index: fault.index,
+        batch_index_error_message: Some(fault.message.as_str().into()),
+    };
+    PartitionProduceResponse {
+        record_errors: faults.iter().map(fault).collect(),
+        error_message: Some(refused.to_string().into()),
+        ..failed(index, refused.code())
+    }
+}
+
+fn has_error(response: &ProduceResponse) -> bool {
+    let mut partitions = response
+        .responses
+        .iter()
+        .flat_map(|topic| &topic.partition_responses);
+    partitions.any(|partition| partition.error_code != 0)
+}
+
+/// The answer with what became of the partitions that waited.
+fn with_ends(mut response: ProduceResponse, ends: Vec<(usize, SlotEnd)>) -> ProduceResponse {
+    let mut partitions: Vec<&mut PartitionProduceResponse> = response
+        .responses
+        .iter_mut()
+        .flat_map(|topic| &mut topic.partition_responses)
+        .collect();
+    for (slot, end) in ends {
+        let code = match end {
+            SlotEnd::Ended(ProduceOutcome::Replicated) => continue,
+            SlotEnd::Ended(ProduceOutcome::NotEnoughReplicas) => ErrorCode::NotEnoughReplicasAfterAppend,
+            SlotEnd::Ended(ProduceOutcome::NotLeader) => ErrorCode::NotLeaderOrFollower,
+            SlotEnd::Ended(ProduceOutcome::Offline) => ErrorCode::KafkaStorageError,
+            SlotEnd::TimedOut => ErrorCode::RequestTimedOut,
+        };
+        if let Some(partition) = partitions.get_mut(slot) {
+            **partition = failed(partition.index, code);
+        }
+    }
+    response
+}
+
+fn refuse_all(request: &ProduceRequest, code: ErrorCode) -> ProduceResponse {
+    let topics = request.topic_data.iter().map(|topic| TopicProduceResponse {
+        topic_id: topic.topic_id,
+        name: topic.name.clone(),
+        partition_responses: topic
+            .partition_data
+            .iter()
+            .map(|data| failed(data.index, code))
+            .collect(),
+    });
+    ProduceResponse {
+        responses: topics.collect(),
+        ..ProduceResponse::default()
+    }
+}

@@ -1,0 +1,217 @@
+//! A log directory in use: its partitions, what waits to be synced, whether it still works and has room.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use model::{Offset, TopicPartition, Uuid};
+use parking_lot::{Condvar, Mutex};
+use storage::{LogDir, OffsetMap};
+
+use super::partition::HostedPartition;
+use super::syncer::SyncQueue;
+use super::upkeep::WrittenCheckpoints;
+use super::waiting::HostedReplica;
+use crate::halt::Halt;
+
+/// Below this much free space, or a fiftieth of a small disk, clients' records are refused: what is left is for
+/// checkpoints, the metadata log, committed offsets, and for retention to do its work (rule 110, where we differ from
+/// Apache Kafka, whose directory is dead until a restart).
+const RESERVED_BYTES: u64 = 64 << 20;
+const RESERVED_FRACTION: u64 = 50;
+
+/// How many directories still work; when none does, or the one that holds the metadata log does not, the node halts
+/// (rule 108).
+pub(super) struct DirHealth {
+    online: AtomicUsize,
+    halt: Arc<Halt>,
+}
+
+impl DirHealth {
+    pub(super) fn new(online: usize, halt: Arc<Halt>) -> Arc<DirHealth> {
+        Arc::new(DirHealth {
+            online: AtomicUsize::new(online),
+            halt,
+        })
+    }
+}
+
+/// Whether the metadata log lies in a directory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Holds {
+    /// It does: the node cannot live without this directory.
+    MetadataLog,
+    /// Only partitions do.
+    PartitionsOnly,
+}
+
+/// A log directory in use.
+pub(crate) struct HostedDir {
+    log_dir: Arc<LogDir>,
+    id: Uuid,
+    holds: Holds,
+    health: Arc<DirHealth>,
+    failed: AtomicBool,
+    full: AtomicBool,
+    members: Mutex<BTreeMap<TopicPartition, Arc<HostedPartition>>>,
+    pub(super) queue: Mutex<SyncQueue>,
+    pub(super) queued: Condvar,
+    pub(super) written: WrittenCheckpoints,
+}
+
+impl HostedDir {
+    pub(super) fn new(
+        log_dir: Arc<LogDir>,
+        id: Uuid,
+        holds: Holds,
+        health: Arc<DirHealth>,
+    ) -> Arc<HostedDir> {
+        Arc::new(HostedDir {
+            log_dir,
+            id,
+            holds,
+            health,
+            failed: AtomicBool::new(false),
+            full: AtomicBool::new(false),
+            members: Mutex::default(),
+            queue: Mutex::default(),
+            queued: Condvar::new(),
+            written: WrittenCheckpoints::default(),
+        })
+    }
+
+    pub(super) fn log_dir(&self) -> &Arc<LogDir> {
+        &self.log_dir
+    }
+
+    /// `directory.id` in its `meta.properties`.
+    pub(super) fn id(&self) -> Uuid {
+        self.id
+    }
+
+    pub(super) fn is_failed(&self) -> bool {
+        self.failed.load(Ordering::Acquire)
+    }
+
+    /// Whether clients' records are refused for want of space.
+    pub(super) fn is_full(&self) -> bool {
+        self.full.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn join(&self, partition: &Arc<HostedPartition>) {
+        self.members
+            .lock()
+            .insert(partition.topic_partition().clone(), partition.clone());
+    }
+
+    pub(super) fn leave(&self, partition: &TopicPartition) {
+        self.members.lock().remove(partition);
+    }
+
+    pub(super) fn members(&self) -> Vec<Arc<HostedPartition>> {
+        self.members.lock().values().cloned().collect()
+    }
+
+    /// An offset of each partition that has one.
+    pub(super) fn offsets(&self, of: impl Fn(&HostedReplica) -> Option<Offset>) -> OffsetMap {
+        let members = self.members();
+        let offsets = members.iter().filter_map(|partition| {
+            let offset = partition.with(|replica, _| of(replica)).flatten()?;
+            Some((partition.topic_partition().clone(), offset))
+        });
+        offsets.collect()
+    }
+
+    pub(super) fn member_count(&self) -> usize {
+        self.members.lock().len()
+    }
+
+    /// An append failed. A full disk is no broken one, and neither is a process without free descriptors (rules 110
+    /// and 111); anything else puts the directory out of use (rule 107).
+    pub(super) fn write_failed(&self, partition: &TopicPartition, error: &io::Error) {
+        self.write_problem(&format!("write to {partition}"), error);
+    }
+
+    pub(super) fn write_problem(&self, what: &str, error: &io::Error) {
+        if is_out_of_space(error) {
+            if !self.full.swap(true, Ordering::Relaxed) {
+                let path = self.log_dir.path().display();
+                tracing::error!(
+                    "{path} is full: records are refused until there is room again ({what}: {error})"
+                );
+            }
+        } else if is_out_of_descriptors(error) {
+            tracing::error!("{what}: {error}; raise the limit of open files");
+        } else {
+            self.fail(&format!("{what}: {error}"));
+        }
+    }
+
+    /// A read failed.
+    pub(super) fn read_failed(&self, partition: &TopicPartition, error: &io::Error) {
+        if is_out_of_descriptors(error) {
+            tracing::error!("read of {partition}: {error}; raise the limit of open files");
+        } else {
+            self.fail(&format!("read of {partition}: {error}"));
+        }
+    }
+
+    /// The directory does not work: its partitions are served no more until the broker starts anew (rule 107).
+    pub(super) fn fail(&self, what: &str) {
+        if self.failed.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        let path = self.log_dir.path().display();
+        tracing::error!("log directory {path} is offline until the next start: {what}");
+        let left = self.health.online.fetch_sub(1, Ordering::AcqRel) - 1;
+        if left == 0 || self.holds == Holds::MetadataLog {
+            self.health
+                .halt
+                .call(format!("log directory {path} failed: {what}"));
+        }
+        for partition in self.members() {
+            partition.with(|replica, woken| replica.go_offline(woken));
+        }
+    }
+
+    /// Looks how much room there is, and refuses or takes records accordingly.
+    pub(super) fn check_space(&self) {
+        let path = self.log_dir.path();
+        let Ok(space) = rustix::fs::statvfs(path) else {
+            return;
+        };
+        let free = space.f_bavail.saturating_mul(space.f_frsize);
+        let total = space.f_blocks.saturating_mul(space.f_frsize);
+        let reserved = RESERVED_BYTES.min(total / RESERVED_FRACTION);
+        let path = path.display();
+        if free < reserved {
+            if !self.full.swap(true, Ordering::Relaxed) {
+                tracing::error!(
+                    "{path} has {free} bytes left, below {reserved}: records are refused until there is room"
+                );
+            }
+        } else if free >= reserved.saturating_mul(2) && self.full.swap(false, Ordering::Relaxed) {
+            tracing::info!("{path} has {free} bytes left: records are taken again");
+        }
+    }
+}
+
+fn is_out_of_space(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded
+    )
+}
+
+fn is_out_of_descriptors(error: &io::Error) -> bool {
+    use rustix::io::Errno;
+    let errno = error.raw_os_error().map(Errno::from_raw_os_error);
+    matches!(errno, Some(Errno::MFILE | Errno::NFILE | Errno::NOMEM))
+}
+
+impl std::fmt::Debug for HostedDir {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("HostedDir").field(&self.log_dir.path()).finish()
+    }
+}

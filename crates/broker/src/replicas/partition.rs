@@ -1,0 +1,394 @@
+//! A partition that this broker hosts: its replica behind a lock, and the log directory it lies in.
+//!
+//! Nobody waits for a disk while holding the lock, but for what the log itself does durably: a new epoch, a new
+//! segment's name. Those who are woken are woken after the lock is let go of.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+
+use bytes::Bytes;
+use metadata::image;
+use model::{LeaderEpoch, Offset, TopicPartition, Uuid};
+use parking_lot::{Mutex, MutexGuard};
+use replication::{
+    Accepted, Acks, AppendRefused, Durability, Fetch, FetchRefused, Fetched, FoundOffset, Isolation,
+    LeaderRefusal, Leadership, OffsetQuery, OffsetsRefused, ProduceOutcome, Replica, Seen, WatchId,
+};
+use storage::{AppendError, EpochEnd, FirstBatch, Log, Origin, ReadError};
+
+use super::dir::HostedDir;
+use super::waiting::{HostedReplica, ProduceToken, Wakes, WatchToken, wake};
+use crate::config::{self, TopicConfig};
+
+/// So many appended bytes count as certainly in the page cache.
+const WARM_BYTES: usize = 256 << 20;
+
+/// One replica of this broker.
+pub(crate) struct HostedPartition {
+    topic_partition: TopicPartition,
+    topic_id: Uuid,
+    dir: Arc<HostedDir>,
+    state: Mutex<State>,
+    /// Whether it waits for the syncer already.
+    pub(super) queued_for_sync: AtomicBool,
+    /// Records from here on were appended lately, and are in the page cache.
+    warm_from: AtomicI64,
+}
+
+struct State {
+    /// `None` once it was closed or deleted.
+    replica: Option<HostedReplica>,
+    config: Arc<TopicConfig>,
+    /// In page-cache durability: since when something is not synced.
+    unsynced_since_ms: Option<i64>,
+    /// The bytes appended since `warm_sample`.
+    bytes_since_sample: usize,
+    warm_sample: Offset,
+}
+
+impl HostedPartition {
+    /// Takes a log over. The watermark is the one written down last.
+    pub(super) fn new(
+        log: Log,
+        topic_id: Uuid,
+        dir: Arc<HostedDir>,
+        config: Arc<TopicConfig>,
+        high_watermark: Offset,
+    ) -> HostedPartition {
+        let end = log.log_end_offset();
+        let topic_partition = log.topic_partition().clone();
+        let replica = Replica::new(
+            log,
+            durability(&config),
+            config.min_insync_replicas,
+            high_watermark,
+        );
+        HostedPartition {
+            topic_partition,
+            topic_id,
+            dir,
+            state: Mutex::new(State {
+                replica: Some(replica),
+                config,
+                unsynced_since_ms: None,
+                bytes_since_sample: 0,
+                warm_sample: end,
+            }),
+            queued_for_sync: AtomicBool::new(false),
+            warm_from: AtomicI64::new(end.0),
+        }
+    }
+
+    pub(crate) fn topic_partition(&self) -> &TopicPartition {
+        &self.topic_partition
+    }
+
+    pub(crate) fn topic_id(&self) -> Uuid {
+        self.topic_id
+    }
+
+    pub(super) fn dir(&self) -> &Arc<HostedDir> {
+        &self.dir
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock()
+    }
+
+    /// Runs `act` on the replica under the lock, then wakes whom it lets go on. `None` when the partition is gone.
+    pub(super) fn with<T>(&self, act: impl FnOnce(&mut HostedReplica, &mut Wakes) -> T) -> Option<T> {
+        let mut woken = Wakes::new();
+        let result = self
+            .lock()
+            .replica
+            .as_mut()
+            .map(|replica| act(replica, &mut woken));
+        wake(woken);
+        result
+    }
+
+    /// Appends what a client or a coordinator sent. Where the answer has to wait, `park` gives what waits.
+    pub(crate) fn append(
+        self: &Arc<Self>,
+        batches: &Bytes,
+        origin: Origin,
+        acks: Acks,
+        now_ms: i64,
+        park: impl FnOnce() -> ProduceToken,
+    ) -> Result<Accepted, AppendRefused> {
+        if origin == Origin::Client && self.dir.is_full() {
+            return Err(AppendRefused::Log(AppendError::Disk(
+                std::io::ErrorKind::StorageFull.into(),
+            )));
+        }
+        let mut woken = Wakes::new();
+        let (result, wants_sync) = {
+            let mut state = self.lock();
+            let Some(replica) = state.replica.as_mut() else {
+                return Err(LeaderRefusal::NotLeader.into());
+            };
+            let result = replica.append(batches, origin, acks, now_ms, &mut woken);
+            if let Ok(accepted) = &result
+                && acks == Acks::All
+                && !accepted.committed
+            {
+                replica.park_produce(accepted.required, park());
+            }
+            let wants_sync =
+                matches!(&result, Ok(accepted) if state.appended(accepted, now_ms, &self.warm_from));
+            (result, wants_sync)
+        };
+        if wants_sync {
+            self.dir.queue_for_sync(self);
+        }
+        wake(woken);
+        if let Err(AppendRefused::Log(AppendError::Disk(error))) = &result {
+            self.dir.write_failed(&self.topic_partition, error);
+        }
+        result
+    }
+
+    /// Appends for this process itself; `on_commit` is called when the records are committed, or can no longer be. It
+    /// must not block, and may run before this returns.
+    pub(crate) fn append_internal(
+        self: &Arc<Self>,
+        batches: &Bytes,
+        origin: Origin,
+        now_ms: i64,
+        on_commit: impl FnOnce(ProduceOutcome) + Send + 'static,
+    ) -> Result<Accepted, AppendRefused> {
+        let on_commit = Arc::new(Mutex::new(Some(on_commit)));
+        let parked = on_commit.clone();
+        let accepted = self.append(batches, origin, Acks::All, now_ms, move || {
+            ProduceToken::Internal(Box::new(move |outcome| call_once(&parked, outcome)))
+        })?;
+        if accepted.committed {
+            call_once(&on_commit, ProduceOutcome::Replicated);
+        }
+        Ok(accepted)
+    }
+
+    /// Forgets waiting produces whose time was up.
+    pub(super) fn forget_abandoned(&self) {
+        self.with(|replica, _| replica.forget_produces(ProduceToken::is_abandoned));
+    }
+
+    /// Reads; `ends` is a watch that this read makes superfluous.
+    pub(crate) fn fetch(&self, fetch: &Fetch, ends: Option<WatchId>) -> Result<Fetched, FetchRefused> {
+        let plan = {
+            let mut state = self.lock();
+            let replica = state.replica.as_mut().ok_or(LeaderRefusal::NotLeader)?;
+            if let Some(watch) = ends {
+                replica.unwatch(watch);
+            }
+            replica.plan_fetch(fetch)?
+        };
+        let result = plan.read();
+        if let Err(FetchRefused::Log(ReadError::Disk(error))) = &result {
+            self.dir.read_failed(&self.topic_partition, error);
+        }
+        result
+    }
+
+    /// See [`Replica::watch`].
+    pub(super) fn watch(
+        &self,
+        seen: &Seen,
+        isolation: Isolation,
+        wanted: u64,
+        token: WatchToken,
+    ) -> Option<WatchId> {
+        self.lock()
+            .replica
+            .as_mut()?
+            .watch(seen, isolation, wanted, token)
+    }
+
+    /// Ends a watch.
+    pub(super) fn unwatch(&self, watch: WatchId) {
+        if let Some(replica) = self.lock().replica.as_mut() {
+            replica.unwatch(watch);
+        }
+    }
+
+    /// Looks up an offset. May wait for the disk where records have to be read.
+    pub(crate) fn find_offset(
+        &self,
+        query: OffsetQuery,
+        isolation: Isolation,
+        current_leader_epoch: Option<LeaderEpoch>,
+    ) -> Result<FoundOffset, OffsetsRefused> {
+        let plan = self.with(|replica, _| replica.plan_offset(query, isolation, current_leader_epoch));
+        let found = plan.unwrap_or(Err(LeaderRefusal::NotLeader))?.find();
+        if let Err(OffsetsRefused::Log(ReadError::Disk(error))) = &found {
+            self.dir.read_failed(&self.topic_partition, error);
+        }
+        found
+    }
+
+    /// Where a leader epoch ends.
+    pub(crate) fn epoch_end(
+        &self,
+        leader_epoch: LeaderEpoch,
+        current_leader_epoch: Option<LeaderEpoch>,
+    ) -> Result<Option<EpochEnd>, LeaderRefusal> {
+        let end = self.with(|replica, _| replica.epoch_end(leader_epoch, current_leader_epoch));
+        end.unwrap_or(Err(LeaderRefusal::NotLeader))
+    }
+
+    /// Reads to the end of the log, for who rebuilds a state from it. May wait for the disk.
+    pub(crate) fn read_log(&self, from: Offset, max_bytes: usize) -> Result<Fetched, FetchRefused> {
+        let fetch = Fetch {
+            offset: from,
+            max_bytes,
+            first_batch: FirstBatch::Whole,
+            isolation: Isolation::LogEnd,
+            current_leader_epoch: None,
+            last_fetched_epoch: None,
+        };
+        self.fetch(&fetch, None)
+    }
+
+    /// The offset below which records are committed; `None` when the partition is gone.
+    pub(crate) fn high_watermark(&self) -> Option<Offset> {
+        self.with(|replica, _| replica.high_watermark())
+    }
+
+    /// The first offset, and the one after the last; `None` when the partition is gone.
+    pub(crate) fn bounds(&self) -> Option<(Offset, Offset)> {
+        self.with(|replica, _| (replica.log().log_start_offset(), replica.log().log_end_offset()))
+    }
+
+    /// Whether reading from an offset may have to wait for a disk.
+    pub(super) fn may_be_cold(&self, offset: Offset) -> bool {
+        offset.0 < self.warm_from.load(Ordering::Relaxed)
+    }
+
+    /// The epoch this broker leads it in.
+    pub(crate) fn leader_epoch(&self) -> Option<LeaderEpoch> {
+        self.lock().replica.as_ref().and_then(Replica::leader_epoch)
+    }
+
+    /// Acts on what the metadata log says of it.
+    pub(super) fn apply_role(
+        &self,
+        partition: &image::Partition,
+        broker: model::BrokerId,
+    ) -> std::io::Result<()> {
+        let led = self.with(|replica, woken| {
+            if partition.leader != Some(broker) {
+                replica.resign(partition.partition_epoch, woken);
+                return Ok(());
+            }
+            let leadership = Leadership {
+                leader_epoch: partition.leader_epoch,
+                partition_epoch: partition.partition_epoch,
+                replicas: partition.replicas.len(),
+                in_sync: partition.isr.len(),
+            };
+            replica.lead(leadership, woken)
+        });
+        led.unwrap_or(Ok(()))
+    }
+
+    /// Another configuration of its topic.
+    pub(super) fn set_config(&self, config: &Arc<TopicConfig>) {
+        let mut woken = Wakes::new();
+        {
+            let mut state = self.lock();
+            state.config = config.clone();
+            if let Some(replica) = state.replica.as_mut() {
+                replica.log_mut().set_config(Arc::new(config.log.clone()));
+                replica.set_commit_rules(durability(config), config.min_insync_replicas, &mut woken);
+            }
+        }
+        wake(woken);
+    }
+
+    /// `file.delete.delay.ms`.
+    pub(super) fn file_delete_delay_ms(&self) -> i64 {
+        self.lock().config.log.file_delete_delay_ms
+    }
+
+    /// Whether page-cache durability asks for a sync by now (`flush.ms`).
+    pub(super) fn is_flush_due(&self, now_ms: i64) -> bool {
+        let state = self.lock();
+        let due = |since: i64| now_ms.saturating_sub(since) >= state.config.flush_ms;
+        state.unsynced_since_ms.is_some_and(due)
+    }
+
+    /// Everything is synced that was appended before.
+    pub(super) fn note_synced(&self) {
+        self.lock().unsynced_since_ms = None;
+    }
+
+    /// Takes the log out, to be closed or deleted; who waits is told that nobody leads here.
+    pub(super) fn take_log(&self) -> Option<Log> {
+        let mut woken = Wakes::new();
+        let log = self
+            .lock()
+            .replica
+            .take()
+            .map(|replica| replica.into_log(&mut woken));
+        wake(woken);
+        log
+    }
+
+    /// Whether it was closed or deleted.
+    pub(super) fn is_gone(&self) -> bool {
+        self.lock().replica.is_none()
+    }
+}
+
+impl State {
+    /// Takes note of an append. Whether it wants to be synced.
+    fn appended(&mut self, accepted: &Accepted, now_ms: i64, warm_from: &AtomicI64) -> bool {
+        if accepted.appended.duplicate {
+            return false;
+        }
+        self.bytes_since_sample = self.bytes_since_sample.saturating_add(accepted.appended.bytes);
+        if self.bytes_since_sample >= WARM_BYTES {
+            warm_from.store(self.warm_sample.0, Ordering::Relaxed);
+            self.warm_sample = accepted.appended.first_offset;
+            self.bytes_since_sample = 0;
+        }
+        let Some(replica) = &self.replica else {
+            return false;
+        };
+        if self.config.durability == config::Durability::Fsync {
+            return true;
+        }
+        self.unsynced_since_ms.get_or_insert(now_ms);
+        let unsynced = replica
+            .log()
+            .log_end_offset()
+            .0
+            .saturating_sub(replica.log().synced_offset().0);
+        u64::try_from(unsynced).is_ok_and(|unsynced| unsynced >= self.config.flush_messages)
+    }
+}
+
+fn call_once<T>(then: &Mutex<Option<T>>, outcome: ProduceOutcome)
+where
+    T: FnOnce(ProduceOutcome),
+{
+    let then = then.lock().take();
+    if let Some(then) = then {
+        then(outcome);
+    }
+}
+
+fn durability(config: &TopicConfig) -> Durability {
+    match config.durability {
+        config::Durability::Fsync => Durability::Fsync,
+        config::Durability::PageCache => Durability::PageCache,
+    }
+}
+
+impl std::fmt::Debug for HostedPartition {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("HostedPartition")
+            .field(&self.topic_partition)
+            .finish()
+    }
+}

@@ -1,0 +1,242 @@
+//! What the metadata log says becomes what this broker hosts: partitions are made, led, configured, deleted.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use metadata::image::{ConfigKind, Partition, Topic};
+use metadata::{Delta, Image, TopicFate};
+use model::{Offset, TopicPartition, Uuid};
+use parking_lot::Mutex;
+use storage::{FolderKind, Log, LogPlace, OpenError};
+
+use super::Replicas;
+use super::dir::HostedDir;
+use super::load::{is_replica, topic_config, unique};
+use super::partition::HostedPartition;
+use super::table::Hosted;
+use crate::config::TopicConfig;
+use crate::dispatch::now_ms;
+
+/// So many partitions are made or led at a time: each waits for a few syncs, which the disk merges.
+const PARALLEL: usize = 8;
+
+/// A partition that is to be hosted as the image says.
+struct Job<'a> {
+    topic: &'a Arc<Topic>,
+    index: i32,
+    partition: &'a Arc<Partition>,
+    hosted: Option<Arc<HostedPartition>>,
+    config: Arc<TopicConfig>,
+}
+
+impl Replicas {
+    /// Acts on a change of the metadata. When this returns, what the image says is led here is served here. Called by
+    /// the publisher of images, one change at a time, before anybody else is shown the image.
+    pub fn apply(&self, image: &Image, delta: &Delta) {
+        for (id, change) in &delta.topics {
+            if change.fate == TopicFate::Deleted {
+                self.delete_topic(*id);
+            }
+        }
+        let changed = delta
+            .topics
+            .iter()
+            .filter(|(_, change)| change.fate != TopicFate::Deleted);
+        let named = changed.filter_map(|(id, change)| Some((image.topics.by_id(*id)?, &change.partitions)));
+        let jobs = named.flat_map(|(topic, partitions)| {
+            partitions
+                .iter()
+                .filter_map(move |index| Some((topic, *index, topic.partition(*index)?)))
+        });
+        self.host(image, jobs.collect());
+        self.apply_configs(image, delta);
+    }
+
+    /// Leads everything that an image says, at the start.
+    pub(super) fn lead_all(&self, image: &Image) {
+        self.host(image, image.topics.partitions().collect());
+    }
+
+    fn host(&self, image: &Image, partitions: Vec<(&Arc<Topic>, i32, &Arc<Partition>)>) {
+        let mut configs: BTreeMap<Uuid, Arc<TopicConfig>> = BTreeMap::new();
+        let mut jobs = Vec::new();
+        for (topic, index, partition) in partitions {
+            let hosted = self.hosted(topic.id, index);
+            if !is_replica(partition, self.config.node_id) {
+                if hosted.is_some() {
+                    self.delete_partition(topic.id, index);
+                }
+                continue;
+            }
+            let hosted = match hosted {
+                // Out of use until the broker starts anew.
+                Some(Hosted::Offline) => continue,
+                Some(Hosted::Online(hosted)) => Some(hosted),
+                None => None,
+            };
+            let config = configs
+                .entry(topic.id)
+                .or_insert_with(|| topic_config(image, &self.config, &topic.name))
+                .clone();
+            jobs.push(Job {
+                topic,
+                index,
+                partition,
+                hosted,
+                config,
+            });
+        }
+        let made = self.run(jobs);
+        if !made.is_empty() {
+            self.table.update(|topics| {
+                for (topic, index, hosted) in made {
+                    topics.insert(&topic.name, topic.id, index, hosted);
+                }
+            });
+        }
+    }
+
+    /// Runs the jobs, several at a time, and returns the partitions that are new to the table.
+    fn run<'a>(&self, jobs: Vec<Job<'a>>) -> Vec<(&'a Arc<Topic>, i32, Hosted)> {
+        let threads = jobs.len().min(PARALLEL);
+        let jobs = Mutex::new(jobs.into_iter());
+        let made = Mutex::new(Vec::new());
+        let work = || {
+            loop {
+                let Some(job) = jobs.lock().next() else { return };
+                let is_new = job.hosted.is_none();
+                let hosted = self.run_one(&job);
+                if is_new {
+                    made.lock().push((job.topic, job.index, hosted));
+                }
+            }
+        };
+        std::thread::scope(|scope| {
+            for _ in 1..threads {
+                scope.spawn(work);
+            }
+            work();
+        });
+        made.into_inner()
+    }
+
+    fn run_one(&self, job: &Job<'_>) -> Hosted {
+        let hosted = match &job.hosted {
+            Some(hosted) => hosted.clone(),
+            None => match self.create(job) {
+                Some(hosted) => hosted,
+                None => return Hosted::Offline,
+            },
+        };
+        if let Err(error) = hosted.apply_role(job.partition, self.config.node_id) {
+            hosted.dir().write_failed(hosted.topic_partition(), &error);
+        }
+        Hosted::Online(hosted)
+    }
+
+    fn create(&self, job: &Job<'_>) -> Option<Arc<HostedPartition>> {
+        let partition = TopicPartition::new(job.topic.name.clone(), job.index);
+        let dir = self.dir_for(job)?;
+        let place = LogPlace {
+            disk: dir.log_dir().disk().clone(),
+            dir: dir.log_dir().partition_path(&partition),
+            topic_partition: partition.clone(),
+        };
+        match Log::create(place, job.topic.id, Arc::new(job.config.log.clone()), now_ms()) {
+            Ok(log) => {
+                let config = job.config.clone();
+                let hosted = HostedPartition::new(log, job.topic.id, dir.clone(), config, Offset::ZERO);
+                let hosted = Arc::new(hosted);
+                dir.join(&hosted);
+                Some(hosted)
+            }
+            Err(OpenError::Disk { error, .. }) => {
+                dir.write_failed(&partition, &error);
+                None
+            }
+            Err(error) => {
+                tracing::error!("{partition} cannot be made: {error}");
+                None
+            }
+        }
+    }
+
+    /// The directory that the metadata log assigns, else the one with the fewest partitions.
+    fn dir_for(&self, job: &Job<'_>) -> Option<&Arc<HostedDir>> {
+        let place = job
+            .partition
+            .replicas
+            .iter()
+            .position(|replica| *replica == self.config.node_id)?;
+        let assigned = job.partition.directories.get(place);
+        let working = || self.dirs.iter().filter(|dir| !dir.is_failed());
+        working()
+            .find(|dir| Some(&dir.id()) == assigned)
+            .or_else(|| working().min_by_key(|dir| dir.member_count()))
+    }
+
+    fn hosted(&self, topic: Uuid, index: i32) -> Option<Hosted> {
+        self.topics().by_id(topic)?.partitions.get(&index).cloned()
+    }
+
+    fn delete_topic(&self, id: Uuid) {
+        let mut removed = None;
+        self.table.update(|topics| removed = topics.remove(id));
+        let partitions = removed.iter().flat_map(|topic| topic.partitions.values());
+        partitions.for_each(|hosted| self.retire(hosted));
+    }
+
+    fn delete_partition(&self, id: Uuid, index: i32) {
+        let mut removed = None;
+        self.table
+            .update(|topics| removed = topics.remove_partition(id, index));
+        removed.iter().for_each(|hosted| self.retire(hosted));
+    }
+
+    /// Takes a partition out of use. Its folder has another name at once, so that its own name is free for another
+    /// topic; the files go after `file.delete.delay.ms`.
+    fn retire(&self, hosted: &Hosted) {
+        let Hosted::Online(hosted) = hosted else { return };
+        let partition = hosted.topic_partition();
+        let dir = hosted.dir();
+        dir.leave(partition);
+        // Open files go with the log; who still sends from them keeps them alive.
+        let Some(log) = hosted.take_log() else { return };
+        let path = log.dir().to_owned();
+        drop(log);
+        match dir.log_dir().retire_folder(&path, FolderKind::Deleted, unique()) {
+            Ok(retired) => self
+                .upkeep
+                .remove_later(dir.clone(), retired, hosted.file_delete_delay_ms()),
+            Err(error) => dir.write_failed(partition, &error),
+        }
+    }
+
+    fn apply_configs(&self, image: &Image, delta: &Delta) {
+        let node = self.config.node_id.0.to_string();
+        let of_broker = |name: &str| name.is_empty() || name == node;
+        let all = delta
+            .configs
+            .iter()
+            .any(|it| it.kind == ConfigKind::BROKER && of_broker(&it.name));
+        let topics = self.topics();
+        let configure = |name: &str| {
+            let Some(topic) = topics.by_name(name) else { return };
+            let config = topic_config(image, &self.config, name);
+            for hosted in topic.partitions.values() {
+                if let Hosted::Online(partition) = hosted {
+                    partition.set_config(&config);
+                }
+            }
+        };
+        if all {
+            image.topics.iter().for_each(|topic| configure(&topic.name));
+        } else {
+            let changed = delta
+                .configs
+                .iter()
+                .filter(|changed| changed.kind == ConfigKind::TOPIC);
+            changed.for_each(|changed| configure(&changed.name));
+        }
+    }
+}

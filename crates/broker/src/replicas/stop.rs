@@ -1,0 +1,77 @@
+//! The end: what waits is answered, then every log is closed, so that the next start has nothing to repair.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use model::BrokerEpoch;
+use parking_lot::Mutex;
+
+use super::Replicas;
+use super::dir::HostedDir;
+use super::partition::HostedPartition;
+
+impl Replicas {
+    /// The node begins to stop: parked fetches are answered at once, and new ones do not park. Produces are served on.
+    pub fn begin_stop(&self) {
+        self.stopping.store(true, Ordering::Release);
+        self.timers.begin_stop();
+    }
+
+    /// Closes every log, writes the checkpoints, and last marks the directories as left in order whose logs were all
+    /// closed (rule 93). Nothing else in them is open any more, the metadata log neither.
+    pub fn close(&self, broker_epoch: BrokerEpoch) {
+        self.stopping.store(true, Ordering::Release);
+        self.upkeep.stop();
+        self.dirs.iter().for_each(|dir| dir.stop_syncing());
+        self.timers.stop();
+        let threads: Vec<_> = std::mem::take(&mut *self.threads.lock());
+        for thread in threads {
+            if thread.join().is_err() {
+                tracing::error!("a thread of the replicas ended in a panic");
+            }
+        }
+        let threads = self.config.logs.recovery_threads_per_data_dir.max(1);
+        for dir in self.dirs.iter().filter(|dir| !dir.is_failed()) {
+            let closed =
+                close_dir(dir, threads).and_then(|()| dir.log_dir().mark_clean_shutdown(broker_epoch));
+            if let Err(error) = closed {
+                let path = dir.log_dir().path().display();
+                tracing::error!("{path} is not left in order, the next start repairs it: {error}");
+            }
+        }
+    }
+}
+
+fn close_dir(dir: &HostedDir, threads: usize) -> std::io::Result<()> {
+    // While the logs are open: a watermark is never written above what is durable when the syncer has ended.
+    dir.checkpoint_high_watermarks()?;
+    dir.checkpoint_log_starts()?;
+    let members = dir.members();
+    let ends = members.iter().filter_map(|partition| {
+        let end = partition.with(|replica, _| replica.log().log_end_offset())?;
+        Some((partition.topic_partition().clone(), end))
+    });
+    let recovery_points = ends.collect();
+    close_logs(members, threads)?;
+    dir.log_dir().write_recovery_points(&recovery_points)
+}
+
+fn close_logs(members: Vec<Arc<HostedPartition>>, threads: usize) -> std::io::Result<()> {
+    let members = Mutex::new(members.into_iter());
+    let results = Mutex::new(Vec::new());
+    std::thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(|| {
+                loop {
+                    let Some(partition) = members.lock().next() else {
+                        return;
+                    };
+                    if let Some(log) = partition.take_log() {
+                        results.lock().push(log.close());
+                    }
+                }
+            });
+        }
+    });
+    results.into_inner().into_iter().collect()
+}

@@ -1,0 +1,268 @@
+//! What is done now and then, on one thread: room on the disks, checkpoints, retention, expiry, late removals.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use model::Offset;
+use parking_lot::{Condvar, Mutex};
+use storage::{OffsetMap, ReadError};
+
+use super::Replicas;
+use super::dir::HostedDir;
+use crate::config::NodeConfig;
+use crate::dispatch::now_ms;
+
+/// How often the thread looks at the clock.
+const TICK: Duration = Duration::from_secs(1);
+
+/// What is done, and how often.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Task {
+    HighWatermarks,
+    RecoveryPoints,
+    LogStarts,
+    Retention,
+    ProducerExpiry,
+}
+
+/// The state of the thread.
+pub(super) struct Upkeep {
+    schedule: Mutex<Vec<(Task, i64, i64)>>,
+    removals: Mutex<Vec<Removal>>,
+    stopped: Mutex<bool>,
+    stop: Condvar,
+}
+
+/// A folder out of use, and when it goes.
+struct Removal {
+    dir: Arc<HostedDir>,
+    path: PathBuf,
+    at_ms: i64,
+}
+
+impl Upkeep {
+    pub(super) fn new(now_ms: i64, config: &NodeConfig) -> Upkeep {
+        let logs = &config.logs;
+        let tasks = [
+            (Task::HighWatermarks, logs.high_watermark_checkpoint_interval_ms),
+            (Task::RecoveryPoints, logs.flush_offset_checkpoint_interval_ms),
+            (Task::LogStarts, logs.flush_start_offset_checkpoint_interval_ms),
+            (Task::Retention, logs.retention_check_interval_ms),
+            (
+                Task::ProducerExpiry,
+                config.producers.id_expiration_check_interval_ms,
+            ),
+        ];
+        let first = |task, interval: i64| match task {
+            Task::HighWatermarks => now_ms.saturating_add(interval),
+            _ => now_ms.saturating_add(logs.initial_task_delay_ms.min(interval)),
+        };
+        Upkeep {
+            schedule: Mutex::new(
+                tasks
+                    .map(|(task, interval)| (task, interval, first(task, interval)))
+                    .into(),
+            ),
+            removals: Mutex::default(),
+            stopped: Mutex::new(false),
+            stop: Condvar::new(),
+        }
+    }
+
+    /// Has a folder removed after a time.
+    pub(super) fn remove_later(&self, dir: Arc<HostedDir>, path: PathBuf, delay_ms: i64) {
+        self.removals.lock().push(Removal {
+            dir,
+            path,
+            at_ms: now_ms().saturating_add(delay_ms),
+        });
+    }
+
+    pub(super) fn stop(&self) {
+        *self.stopped.lock() = true;
+        self.stop.notify_all();
+    }
+
+    /// Waits for the next tick; `false` when it is over.
+    fn tick(&self) -> bool {
+        let mut stopped = self.stopped.lock();
+        if !*stopped {
+            self.stop.wait_for(&mut stopped, TICK);
+        }
+        !*stopped
+    }
+
+    fn due(&self, now_ms: i64) -> Vec<Task> {
+        let mut schedule = self.schedule.lock();
+        let due = schedule.iter_mut().filter(|(_, _, next)| *next <= now_ms);
+        due.map(|(task, interval, next)| {
+            *next = now_ms.saturating_add(*interval);
+            *task
+        })
+        .collect()
+    }
+}
+
+/// Starts the thread; it ends after [`Upkeep::stop`].
+pub(super) fn start(replicas: &Arc<Replicas>) -> std::io::Result<JoinHandle<()>> {
+    let replicas = replicas.clone();
+    std::thread::Builder::new()
+        .name("upkeep".to_owned())
+        .spawn(move || {
+            while replicas.upkeep.tick() {
+                let now = now_ms();
+                replicas.each_tick(now);
+                for task in replicas.upkeep.due(now) {
+                    replicas.run_task(task, now);
+                }
+            }
+        })
+}
+
+impl Replicas {
+    fn each_tick(&self, now_ms: i64) {
+        for dir in self.dirs.iter().filter(|dir| !dir.is_failed()) {
+            dir.check_space();
+            for partition in dir.members() {
+                if partition.is_flush_due(now_ms) {
+                    dir.queue_for_sync(&partition);
+                }
+                let deleted = partition
+                    .with(|replica, _| replica.log_mut().take_deleted(now_ms))
+                    .flatten();
+                if let Some(deleted) = deleted
+                    && let Err(error) = deleted.remove()
+                    && !partition.is_gone()
+                {
+                    dir.write_failed(partition.topic_partition(), &error);
+                }
+            }
+        }
+        self.remove_folders(now_ms);
+    }
+
+    fn remove_folders(&self, now_ms: i64) {
+        let due: Vec<Removal> = self
+            .upkeep
+            .removals
+            .lock()
+            .extract_if(.., |it| it.at_ms <= now_ms)
+            .collect();
+        for Removal { dir, path, .. } in due {
+            if let Err(error) = dir.log_dir().remove_folder(&path) {
+                dir.fail(&format!("removal of {}: {error}", path.display()));
+            }
+        }
+    }
+
+    fn run_task(&self, task: Task, now_ms: i64) {
+        for dir in self.dirs.iter().filter(|dir| !dir.is_failed()) {
+            let written = match task {
+                Task::HighWatermarks => dir.checkpoint_high_watermarks(),
+                Task::RecoveryPoints => dir.checkpoint_recovery_points(),
+                Task::LogStarts => dir.checkpoint_log_starts(),
+                Task::Retention => dir.delete_old_segments(now_ms),
+                Task::ProducerExpiry => {
+                    for partition in dir.members() {
+                        partition.with(|replica, _| replica.log_mut().expire_producers(now_ms));
+                    }
+                    Ok(())
+                }
+            };
+            if let Err(error) = written {
+                dir.upkeep_failed(&error);
+            }
+        }
+    }
+}
+
+impl HostedDir {
+    /// Writes the watermarks down, if one moved.
+    pub(super) fn checkpoint_high_watermarks(&self) -> std::io::Result<()> {
+        let offsets = self.offsets(|replica| Some(replica.high_watermark()));
+        self.written
+            .high_watermarks
+            .write(offsets, |offsets| self.log_dir().write_high_watermarks(offsets))
+    }
+
+    /// Writes down up to where everything is durable. In page-cache durability that moves only when something is
+    /// synced: everything is, here, so that the next start has little to read.
+    fn checkpoint_recovery_points(&self) -> std::io::Result<()> {
+        for partition in self.members() {
+            if partition.with(|replica, _| replica.log().dirty().is_some()) == Some(true) {
+                self.queue_for_sync(&partition);
+            }
+        }
+        self.write_recovery_points()
+    }
+
+    pub(super) fn write_recovery_points(&self) -> std::io::Result<()> {
+        let offsets = self.offsets(|replica| Some(replica.log().synced_offset()));
+        self.written
+            .recovery_points
+            .write(offsets, |offsets| self.log_dir().write_recovery_points(offsets))
+    }
+
+    /// Writes down where logs start that start inside their first segment.
+    pub(super) fn checkpoint_log_starts(&self) -> std::io::Result<()> {
+        let offsets = self.offsets(|replica| {
+            let start = replica.log().log_start_offset();
+            (start > Offset::ZERO).then_some(start)
+        });
+        self.written
+            .log_starts
+            .write(offsets, |offsets| self.log_dir().write_log_start_offsets(offsets))
+    }
+
+    fn delete_old_segments(&self, now_ms: i64) -> std::io::Result<()> {
+        for partition in self.members() {
+            let name = partition.topic_partition();
+            match partition.with(|replica, woken| replica.delete_old_segments(now_ms, woken)) {
+                Some(Ok(0)) | None => {}
+                Some(Ok(count)) => tracing::info!("{name}: {count} old segments deleted"),
+                Some(Err(ReadError::Disk(error))) => return Err(error),
+                // The others are still looked after.
+                Some(Err(error)) => tracing::error!("retention of {name}: {error}"),
+            }
+        }
+        Ok(())
+    }
+
+    fn upkeep_failed(&self, error: &std::io::Error) {
+        if !self.is_failed() {
+            self.write_problem("upkeep", error);
+        }
+    }
+}
+
+/// A checkpoint file as it was written last: it is written again only when something changed.
+#[derive(Default)]
+pub(super) struct Written {
+    last: Mutex<Option<OffsetMap>>,
+}
+
+impl Written {
+    fn write(
+        &self,
+        offsets: OffsetMap,
+        write: impl FnOnce(&OffsetMap) -> std::io::Result<()>,
+    ) -> std::io::Result<()> {
+        let mut last = self.last.lock();
+        if last.as_ref() == Some(&offsets) {
+            return Ok(());
+        }
+        write(&offsets)?;
+        *last = Some(offsets);
+        Ok(())
+    }
+}
+
+/// The checkpoint files of a directory.
+#[derive(Default)]
+pub(super) struct WrittenCheckpoints {
+    high_watermarks: Written,
+    recovery_points: Written,
+    log_starts: Written,
+}

@@ -1,0 +1,69 @@
+//! Requests that wait: what they leave on a partition, and what happens when they can go on.
+//!
+//! Nothing here is called with a partition's lock held (rule 60). What is woken does memory work only: it may run on a
+//! network thread or on a syncer.
+
+use std::sync::Arc;
+
+use replication::{Notice, ProduceOutcome, Replica, SlotId, Woken};
+
+use super::fetch::FetchSession;
+use super::produce::PendingProduce;
+
+/// What waits for a partition's high watermark.
+pub(crate) enum ProduceToken {
+    /// One partition of a produce request.
+    Request {
+        pending: Arc<PendingProduce>,
+        slot: usize,
+    },
+    /// Somebody in this process, a coordinator.
+    Internal(Box<dyn FnOnce(ProduceOutcome) + Send>),
+}
+
+impl ProduceToken {
+    /// Whether nobody waits any more.
+    pub(super) fn is_abandoned(&self) -> bool {
+        match self {
+            ProduceToken::Request { pending, .. } => pending.is_answered(),
+            ProduceToken::Internal(_) => false,
+        }
+    }
+}
+
+/// What watches a partition for a fetch.
+#[derive(Clone)]
+pub(crate) struct WatchToken {
+    pub(super) session: Arc<FetchSession>,
+    pub(super) slot: SlotId,
+}
+
+/// A replica of this broker.
+pub(crate) type HostedReplica = Replica<ProduceToken, WatchToken>;
+
+/// What a replica of this broker gives back.
+pub(crate) type Wakes = Vec<Woken<ProduceToken, WatchToken>>;
+
+/// Lets go on who can.
+pub(crate) fn wake(woken: Wakes) {
+    for woken in woken {
+        match woken {
+            Woken::Produce {
+                token: ProduceToken::Request { pending, slot },
+                outcome,
+            } => pending.finish(slot, outcome),
+            Woken::Produce {
+                token: ProduceToken::Internal(then),
+                outcome,
+            } => then(outcome),
+            Woken::Fetch { token, notice } => tell(&token, notice),
+        }
+    }
+}
+
+fn tell(token: &WatchToken, notice: Notice) {
+    let ready = token.session.inbox().tell(token.slot, notice);
+    if let Some(round) = ready {
+        round.go_on();
+    }
+}
