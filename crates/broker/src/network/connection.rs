@@ -65,6 +65,8 @@ struct Awaited {
     outcome: Outcome,
     bytes: usize,
     order: Order,
+    /// A request handler works on it: its appends may be yet to come, so nothing behind it starts.
+    with_handler: bool,
 }
 
 /// Whether something was done that may let something else be done.
@@ -150,7 +152,7 @@ impl Connection {
     fn work(&mut self, context: &mut Context<'_>, now: Instant) -> Result<(), End> {
         for _ in 0..TURNS_MAX {
             let mut step = self.start_received(now)?;
-            step = step.or(self.submit_blocking(context));
+            step = step.or(self.drive_blocking(context));
             step = step.or(self.settle(context));
             step = step.or(self.send(context, now)?);
             // Any of these can have made room for requests that are here already.
@@ -202,7 +204,8 @@ impl Connection {
         self.closing.is_none()
             && !self.shared.draining()
             && last.is_none_or(|last| {
-                last.order == Order::Pipelined && !matches!(last.outcome, Outcome::Blocking(_))
+                let may_block = last.with_handler || matches!(last.outcome, Outcome::Blocking(_));
+                last.order == Order::Pipelined && !may_block
             })
             && self.awaited.len() < AWAITED_MAX
             && (self.awaited_bytes < AWAITED_BYTES_MAX || self.awaited.is_empty())
@@ -230,25 +233,35 @@ impl Connection {
             outcome,
             bytes,
             order,
+            with_handler: false,
         });
     }
 
-    /// Hands the last request to a request handler when it may block. No later one has started: it had to wait.
-    fn submit_blocking(&mut self, context: &mut Context<'_>) -> Step {
+    /// Hands the last request to a request handler when it may block, and sees whether that one is done with it. No
+    /// later one has started: it had to wait.
+    fn drive_blocking(&mut self, context: &mut Context<'_>) -> Step {
         let Some(last) = self.awaited.back_mut() else {
             return Step::Blocked;
         };
-        if !matches!(last.outcome, Outcome::Blocking(_)) {
-            return Step::Blocked;
+        if matches!(last.outcome, Outcome::Blocking(_)) {
+            let Poll::Ready(permit) = self.permit_wait.poll(&self.shared.queue, context) else {
+                return Step::Blocked;
+            };
+            let blocking = std::mem::replace(&mut last.outcome, Outcome::Close(CloseReason::Abandoned));
+            if let (Outcome::Blocking(work), Some(permit)) = (blocking, permit) {
+                last.outcome = submit(&self.shared.queue, permit, work);
+                last.with_handler = true;
+            }
         }
-        let Poll::Ready(permit) = self.permit_wait.poll(&self.shared.queue, context) else {
-            return Step::Blocked;
-        };
-        let blocking = std::mem::replace(&mut last.outcome, Outcome::Close(CloseReason::Abandoned));
-        if let (Outcome::Blocking(work), Some(permit)) = (blocking, permit) {
-            last.outcome = submit(&self.shared.queue, permit, work);
+        if last.with_handler
+            && let Outcome::Pending(submitted) = &mut last.outcome
+            && let Poll::Ready(outcome) = submitted.poll(context)
+        {
+            last.outcome = outcome;
+            last.with_handler = false;
+            return Step::Progress;
         }
-        Step::Progress
+        Step::Blocked
     }
 
     /// Moves answers that are ready to the way out, in the order of the requests.
@@ -257,11 +270,11 @@ impl Connection {
         while self.framed.sending().len() < OUT_BYTES_MAX
             && let Some(first) = self.awaited.front_mut()
         {
-            if let Outcome::Pending(pending) = &mut first.outcome {
-                match pending.poll(context) {
-                    Poll::Ready(outcome) => first.outcome = outcome,
-                    Poll::Pending => break,
-                }
+            if !first.with_handler
+                && let Outcome::Pending(pending) = &mut first.outcome
+                && let Poll::Ready(outcome) = pending.poll(context)
+            {
+                first.outcome = outcome;
             }
             if matches!(first.outcome, Outcome::Pending(_) | Outcome::Blocking(_)) {
                 break;

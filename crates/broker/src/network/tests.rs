@@ -50,6 +50,11 @@ impl Handler for Append {
             2 => Reply::Close("acks of 2"),
             3 => panic!("planned panic"),
             1 => Reply::Now(answer(&name)),
+            4 => Reply::blocking(move || {
+                std::thread::sleep(Duration::from_millis(100));
+                STARTED.lock().push(format!("{name} done"));
+                answer(&name)
+            }),
             _ => {
                 let (done, response) = oneshot::channel();
                 PARKED.lock().push((name, done));
@@ -258,6 +263,20 @@ fn an_alone_request_waits_for_those_before_it_and_holds_up_those_behind() {
     complete("alone1");
     assert_eq!([1, 2, 3, 4].map(|_| client.receive()), [1, 2, 3, 4].map(Some));
     assert_eq!(starts_of("alone"), ["alone1", "alone2", "alone3", "alone4"]);
+}
+
+#[test]
+fn nothing_starts_behind_work_that_a_request_handler_has_not_done_yet() {
+    let fixture = Fixture::start(&[]);
+    let mut client = fixture.connect();
+    client.append("handed1", -1);
+    client.append("handed2", 4);
+    client.append("handed3", 1);
+    wait_for_starts("handed", 4);
+    let order = ["handed1", "handed2", "handed2 done", "handed3"];
+    assert_eq!(starts_of("handed"), order);
+    complete("handed1");
+    assert_eq!([1, 2, 3].map(|_| client.receive()), [1, 2, 3].map(Some));
 }
 
 #[test]
