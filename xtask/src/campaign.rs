@@ -84,6 +84,8 @@ fn fuzz_slice(target: &str, runs: u64, seed: u64) -> Result<()> {
         .current_dir(root())
         .env_remove("RUSTUP_TOOLCHAIN")
         .env_remove("CARGO")
+        // What is freed goes back soon, or the sanitizer's own store would count as ours.
+        .env("ASAN_OPTIONS", "quarantine_size_mb=16")
         .args(["+nightly", "fuzz", "run", target, "--"])
         .args([
             "-rss_limit_mb=256",
