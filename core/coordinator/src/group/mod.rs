@@ -134,13 +134,6 @@ impl<T> Group<T> {
         }
         if !group.roster.is_empty() {
             group.phase = Phase::Stable(Unsynced::default());
-            let leader_is_in = group
-                .leader
-                .as_ref()
-                .is_some_and(|leader| group.roster.contains(leader));
-            if !leader_is_in {
-                group.leader = group.roster.iter().next().map(|(id, _)| Arc::clone(id));
-            }
         }
         group
     }
@@ -275,7 +268,8 @@ impl<T> Group<T> {
         }
     }
 
-    /// Takes a member out. Its parked requests are answered: it may join again as a new member.
+    /// Takes a member out. Its parked requests are answered: it may join again as a new member. If it led, the next
+    /// rebalance finds another leader.
     fn dismiss(&mut self, scene: &mut Scene<'_, T>, member: &str) {
         self.pending.remove(member);
         let Some(removed) = self.roster.remove(member) else {
@@ -285,9 +279,6 @@ impl<T> Group<T> {
         scene.answer_sync(removed.syncing, Err(crate::GroupError::UnknownMember));
         if let Some(unsynced) = self.unsynced_mut() {
             unsynced.members.remove(member);
-        }
-        if self.is_leader(member) {
-            self.leader = self.roster.iter().next().map(|(id, _)| Arc::clone(id));
         }
     }
 }

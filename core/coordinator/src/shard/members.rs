@@ -42,8 +42,7 @@ impl<T> GroupShard<T> {
         }
     }
 
-    /// A JoinGroup to a group that nobody is in, or that does not exist. The first record of a new group goes out
-    /// before anything else of it.
+    /// A JoinGroup to a group that nobody is in, or that does not exist.
     fn join_from_outside(&mut self, now: Now, request: JoinGroup, token: T) -> Step<T> {
         let entry = self.ledger.group(&request.group);
         let foreign = entry.and_then(|entry| entry.foreign.as_ref());
@@ -73,12 +72,11 @@ impl<T> GroupShard<T> {
             return step;
         }
         if !founding.is_empty() {
-            let write = Write {
+            step.writes.push(Write {
                 records: founding,
                 group: id,
                 completion: Completion::Founded,
-            };
-            step.writes.insert(0, write);
+            });
         }
         self.room.insert(group);
         step

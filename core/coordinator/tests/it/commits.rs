@@ -45,6 +45,27 @@ b: fetch t-0 t-1
 }
 
 #[test]
+fn each_commit_waits_for_all_its_own_records() {
+    check(
+        "
+hold
+a: commit t-0=5 t-1=5
+    log: g t-0=5
+    log: g t-1=5
+b: commit t-0=6
+    log: g t-0=6
+high-watermark 1
+high-watermark 2
+    a: ok ok
+c: fetch t-0
+    c: t-0=5
+high-watermark 3
+    b: ok
+",
+    );
+}
+
+#[test]
 fn a_stable_fetch_waits_for_the_commits_before_it() {
     check(
         "

@@ -9,7 +9,8 @@
 //!     a: joined 1 range leader=a1 [a1]
 //! ```
 //!
-//! A write is committed at once, unless the script says `hold` (until `release`), or `fail ERROR` (the next one).
+//! A write is committed at once, unless the script says `hold` (until `release`, or as far as `high-watermark N`), or
+//! `fail ERROR` (the next one).
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -208,6 +209,10 @@ impl Stage {
             "release" => {
                 self.held = false;
                 self.commit_all();
+            }
+            "high-watermark" => {
+                let step = self.shard.committed(self.now, args.number(0).into());
+                self.take(step);
             }
             "fail" => self.failure = Some(write_error(args.words[0])),
             "restart" => self.restart(),
