@@ -1,5 +1,26 @@
 //! The log of one partition: segments, indexes, producer state, leader epochs, retention and recovery, over a [`Disk`].
 
+mod checkpoint;
 mod disk;
+mod epochs;
+mod log;
+mod log_dir;
+mod producers;
+mod segment;
 
+pub use checkpoint::{CheckpointError, OffsetMap, parse_offsets, render_offsets};
 pub use disk::{DirEntry, Disk, DiskFile, Random, RealDisk, SimDisk, SimFaults};
+pub use epochs::{EpochStart, parse_epochs};
+#[cfg(feature = "planted-bugs")]
+pub use log::PlantedBugs;
+pub use log::{
+    AbortedTransaction, ActiveProducer, AppendError, Appended, CleanupPolicy, CompressedCheck,
+    DeletedSegments, EpochEnd, FirstBatch, Log, LogCheckpoint, LogConfig, LogPlace, LogReader, OpenError,
+    Origin, Read, ReadError, RecordFault, RecoveryReport, Shutdown, TimestampOffset, Unsynced,
+};
+pub use log_dir::{
+    Checkpoints, FolderKind, LastShutdown, LogDir, MetaProperties, MetaPropertiesError, PartitionFolder,
+    PartitionMetadata,
+};
+pub use producers::{ProducedBatch, ProducerSnapshotEntry, SnapshotError, decode_snapshot};
+pub use segment::{OffsetEntry, TimeEntry, TransactionIndexError, decode_transactions};

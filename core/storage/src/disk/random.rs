@@ -13,7 +13,7 @@ impl Random {
     }
 
     /// The next 64 bits.
-    pub fn next(&mut self) -> u64 {
+    pub fn bits(&mut self) -> u64 {
         self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.state;
         mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -25,7 +25,7 @@ impl Random {
     pub fn below(&mut self, limit: u64) -> u64 {
         match limit {
             0 => 0,
-            _ => self.next() % limit,
+            _ => self.bits() % limit,
         }
     }
 
@@ -46,7 +46,7 @@ impl Random {
 
     /// A generator for something else, which this one does not follow.
     pub fn fork(&mut self) -> Random {
-        Random::new(self.next())
+        Random::new(self.bits())
     }
 }
 
@@ -57,7 +57,7 @@ mod tests {
     #[test]
     fn a_seed_gives_the_published_sequence() {
         let mut random = Random::new(1_234_567);
-        let first = [random.next(), random.next(), random.next()];
+        let first = [random.bits(), random.bits(), random.bits()];
         assert_eq!(
             first,
             [

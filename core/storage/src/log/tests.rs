@@ -1,0 +1,8 @@
+//! The log as a whole, on a simulated disk.
+
+mod append;
+mod cutting;
+mod producers;
+mod reading;
+mod recovery;
+mod support;
