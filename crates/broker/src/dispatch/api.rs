@@ -43,6 +43,8 @@ pub enum Place {
     /// On the network thread. It may write to the page cache but must not wait for a disk, a lock held by someone who
     /// does, or another thread.
     Inline,
+    /// On the network thread as long as that is fast: when the kernel throttles writers, on a request handler thread.
+    InlineWhileFast,
     /// On a request handler thread, where it may block.
     RequestHandler,
 }
@@ -79,6 +81,14 @@ impl ApiSpec {
     pub const fn pipelined(self) -> ApiSpec {
         ApiSpec {
             order: Order::Pipelined,
+            ..self
+        }
+    }
+
+    /// It writes to the page cache, which is no wait until the kernel throttles writers.
+    pub const fn inline_while_fast(self) -> ApiSpec {
+        ApiSpec {
+            place: Place::InlineWhileFast,
             ..self
         }
     }

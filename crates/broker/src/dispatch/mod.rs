@@ -12,4 +12,4 @@ pub use context::{ANONYMOUS, ClientSoftware, ConnectionInfo, RequestContext};
 pub use listener::ListenerInfo;
 pub use node::{Node, now_ms};
 pub use registry::{Api, ApiTable, api};
-pub(crate) use serve::{CloseReason, Outcome, Pending, Request, outcome_of, parse};
+pub(crate) use serve::{CloseReason, Outcome, Pending, Request, parse};

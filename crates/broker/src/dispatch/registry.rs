@@ -10,12 +10,15 @@ use super::node::Node;
 use super::serve::{Outcome, serve};
 use crate::config::ListenerUse;
 
+/// An API's way from a request's body to its outcome.
+pub(super) type ServeApi = fn(&Arc<Node>, RequestContext, wire::Reader) -> Outcome;
+
 /// An API with its handler: one line of the table in `handlers/mod.rs`.
 #[derive(Clone, Copy)]
 pub struct Api {
     /// The facts.
     pub spec: ApiSpec,
-    pub(super) serve: fn(&Arc<Node>, RequestContext, wire::Reader) -> Outcome,
+    pub(super) serve: ServeApi,
 }
 
 /// A line of the table.

@@ -16,7 +16,7 @@ use wire::{DecodeError, EncodeError, Message, Reader, Segment, Writer};
 use super::api::{Handler, Order, Place, Reply};
 use super::context::{ConnectionInfo, RequestContext};
 use super::node::Node;
-use super::registry::{Api, ApiTable};
+use super::registry::{Api, ApiTable, ServeApi};
 use crate::handlers::cluster::api_versions;
 use crate::metrics;
 
@@ -70,12 +70,6 @@ pub(crate) struct Request {
     body: Reader,
 }
 
-impl Request {
-    pub(crate) fn order(&self) -> Order {
-        self.api.spec.order
-    }
-}
-
 /// Reads a frame's header. `Err` is what becomes of a frame that no handler sees: nearly always the end of its
 /// connection.
 pub(crate) fn parse(apis: &ApiTable, frame: Bytes) -> Result<Request, Outcome> {
@@ -101,21 +95,36 @@ pub(crate) fn parse(apis: &ApiTable, frame: Bytes) -> Result<Request, Outcome> {
     }))
 }
 
-/// Runs a request's handler, or says that a request handler thread has to.
-pub(crate) fn outcome_of(request: Request, node: &Arc<Node>, connection: &Arc<ConnectionInfo>) -> Outcome {
-    let Request { api, header, body } = request;
-    let context = RequestContext {
-        api_version: header.request_api_version,
-        correlation_id: header.correlation_id,
-        client_id: header.client_id,
-        connection: connection.clone(),
-    };
-    match api.spec.place {
-        Place::Inline => (api.serve)(node, context, body),
-        Place::RequestHandler => {
-            let node = node.clone();
-            Outcome::Blocking(Box::new(move || (api.serve)(&node, context, body)))
-        }
+impl Request {
+    pub(crate) fn order(&self) -> Order {
+        self.api.spec.order
+    }
+
+    pub(crate) fn place(&self) -> Place {
+        self.api.spec.place
+    }
+
+    /// Runs the handler on this thread.
+    pub(crate) fn run(self, node: &Arc<Node>, connection: &Arc<ConnectionInfo>) -> Outcome {
+        let (serve, context, body) = self.parts(connection);
+        serve(node, context, body)
+    }
+
+    /// Leaves the handler to a request handler thread.
+    pub(crate) fn defer(self, node: &Arc<Node>, connection: &Arc<ConnectionInfo>) -> Outcome {
+        let (serve, context, body) = self.parts(connection);
+        let node = node.clone();
+        Outcome::Blocking(Box::new(move || serve(&node, context, body)))
+    }
+
+    fn parts(self, connection: &Arc<ConnectionInfo>) -> (ServeApi, RequestContext, Reader) {
+        let context = RequestContext {
+            api_version: self.header.request_api_version,
+            correlation_id: self.header.correlation_id,
+            client_id: self.header.client_id,
+            connection: connection.clone(),
+        };
+        (self.api.serve, context, self.body)
     }
 }
 

@@ -21,7 +21,7 @@ use super::limits::{ByteShare, ConnectionPermit};
 use super::processor::Shared;
 use super::request_queue::{PermitWait, RequestQueue};
 use crate::dispatch::{
-    ApiTable, CloseReason, ConnectionInfo, Order, Outcome, Pending, Request, outcome_of, parse,
+    ApiTable, CloseReason, ConnectionInfo, Order, Outcome, Pending, Place, Request, parse,
 };
 
 /// Requests of one connection that may wait for their answers.
@@ -193,7 +193,7 @@ impl Connection {
                 self.held_back = Some((request, bytes));
                 return Ok(Step::Blocked);
             }
-            let outcome = outcome_of(request, &self.shared.node, &self.info);
+            let outcome = self.start(request, now);
             self.await_outcome(outcome, bytes, order);
         }
         Ok(Step::Progress)
@@ -210,6 +210,21 @@ impl Connection {
             && self.awaited.len() < AWAITED_MAX
             && (self.awaited_bytes < AWAITED_BYTES_MAX || self.awaited.is_empty())
             && self.framed.sending().len() < OUT_BYTES_MAX
+    }
+
+    fn start(&self, request: Request, now: Instant) -> Outcome {
+        let (node, info) = (&self.shared.node, &self.info);
+        match request.place() {
+            Place::Inline => request.run(node, info),
+            Place::RequestHandler => request.defer(node, info),
+            Place::InlineWhileFast if self.shared.writes_are_slow(now) => request.defer(node, info),
+            Place::InlineWhileFast => {
+                let start = Instant::now();
+                let outcome = request.run(node, info);
+                self.shared.write_took(start, start.elapsed());
+                outcome
+            }
+        }
     }
 
     fn await_outcome(&mut self, outcome: Outcome, bytes: usize, order: Order) {

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Poll, Waker};
 use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
 
 use tokio::runtime::{Builder, LocalOptions};
 use tokio::sync::{mpsc, watch};
@@ -24,6 +25,11 @@ use crate::dispatch::Node;
 
 /// Accepted connections that wait for their processor to take them over.
 const HANDOVER_MAX: usize = 128;
+
+/// A write inline that takes longer was not a write to the page cache only.
+const SLOW_WRITE: Duration = Duration::from_millis(50);
+/// For how long request handlers have the writes then.
+const SLOW_FOR: Duration = Duration::from_secs(1);
 
 /// How far the end of the reactor has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -60,6 +66,8 @@ pub(super) struct Shared {
     pub(super) budget: Arc<ByteBudget>,
     pub(super) queue: RequestQueue,
     draining: Cell<bool>,
+    /// Until when writes are left to request handlers, because the last one inline took long.
+    slow_until: Cell<Option<Instant>>,
     /// By connection, to tell all of them that the broker stops.
     wakers: RefCell<BTreeMap<u64, Waker>>,
     load: Arc<AtomicUsize>,
@@ -69,6 +77,19 @@ impl Shared {
     /// Whether the broker stops: nothing is started any more.
     pub(super) fn draining(&self) -> bool {
         self.draining.get()
+    }
+
+    /// Whether writes are left to request handlers at present.
+    pub(super) fn writes_are_slow(&self, now: Instant) -> bool {
+        self.slow_until.get().is_some_and(|until| now < until)
+    }
+
+    /// Notes how long a write inline took: past its measure the kernel throttles writers, and every connection of this
+    /// thread waited with that one.
+    pub(super) fn write_took(&self, start: Instant, duration: Duration) {
+        if duration > SLOW_WRITE {
+            self.slow_until.set(Some(start + duration + SLOW_FOR));
+        }
     }
 
     /// Counts the calling task as a connection's.
@@ -159,6 +180,7 @@ async fn run(
         budget: parts.budget,
         queue: parts.queue,
         draining: Cell::new(false),
+        slow_until: Cell::new(None),
         wakers: RefCell::default(),
         load,
     });

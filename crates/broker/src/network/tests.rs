@@ -40,7 +40,7 @@ struct Append;
 
 impl Handler for Append {
     type Request = ProduceRequest;
-    const SPEC: ApiSpec = ApiSpec::of::<ProduceRequest>().pipelined();
+    const SPEC: ApiSpec = ApiSpec::of::<ProduceRequest>().pipelined().inline_while_fast();
 
     fn handle(_: &Arc<Node>, _: &RequestContext, request: ProduceRequest) -> Reply<ProduceResponse> {
         let name = request.transactional_id.unwrap_or_default().to_string();
@@ -50,6 +50,14 @@ impl Handler for Append {
             2 => Reply::Close("acks of 2"),
             3 => panic!("planned panic"),
             1 => Reply::Now(answer(&name)),
+            5 => {
+                std::thread::sleep(Duration::from_millis(100));
+                let thread = std::thread::current();
+                STARTED
+                    .lock()
+                    .push(format!("{name} on {}", thread.name().unwrap()));
+                Reply::Now(answer(&name))
+            }
             4 => Reply::blocking(move || {
                 std::thread::sleep(Duration::from_millis(100));
                 STARTED.lock().push(format!("{name} done"));
@@ -277,6 +285,23 @@ fn nothing_starts_behind_work_that_a_request_handler_has_not_done_yet() {
     assert_eq!(starts_of("handed"), order);
     complete("handed1");
     assert_eq!([1, 2, 3].map(|_| client.receive()), [1, 2, 3].map(Some));
+}
+
+#[test]
+fn writes_that_take_long_move_to_the_request_handlers() {
+    let fixture = Fixture::start(&[("num.network.threads", "1"), ("num.io.threads", "1")]);
+    let mut client = fixture.connect();
+    for name in ["slow1", "slow2"] {
+        client.append(name, 5);
+        client.receive();
+    }
+    let order = [
+        "slow1",
+        "slow1 on network-0",
+        "slow2",
+        "slow2 on request-handler-0",
+    ];
+    assert_eq!(starts_of("slow"), order);
 }
 
 #[test]
