@@ -139,7 +139,13 @@ fn whole_number(valid: &Valid, least: i64, most: i64) -> String {
     match *valid {
         Valid::Between(low, i64::MAX) => format!("a whole number from {low} to {most}"),
         Valid::Between(low, high) => format!("a whole number from {low} to {high}"),
-        Valid::BetweenOr { least, most, or } => format!("a whole number from {least} to {most}, or {or}"),
+        Valid::BetweenOr {
+            least,
+            most: high,
+            or,
+        } => {
+            format!("a whole number from {least} to {}, or {or}", high.min(most))
+        }
         _ => format!("a whole number from {least} to {most}"),
     }
 }

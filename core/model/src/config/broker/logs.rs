@@ -56,17 +56,17 @@ broker_keys! {
         "How many bytes of a partition are kept; -1 sets no limit.";
     "log.retention.check.interval.ms" Long "300000", at_least(1), ReadOnly,
         "How often segments past their retention are looked for.";
-    "log.retention.hours" Int "168", ANY, ReadOnly, "How long records are kept, in hours.";
-    "log.retention.minutes" Int NONE, ANY, ReadOnly,
+    "log.retention.hours" Int "168", between_or(1, i64::MAX, -1), ReadOnly, "How long records are kept, in hours.";
+    "log.retention.minutes" Int NONE, between_or(1, i64::MAX, -1), ReadOnly,
         "How long records are kept, in minutes; log.retention.hours when unset.";
-    "log.retention.ms" Long NONE, ANY, ClusterWide,
+    "log.retention.ms" Long NONE, between_or(1, i64::MAX, -1), ClusterWide,
         "How long records are kept, in milliseconds; log.retention.minutes when unset; -1 keeps them for ever.";
     "log.roll.hours" Int "168", at_least(1), ReadOnly, "The age at which a segment is closed, in hours.";
     "log.roll.jitter.hours" Int "0", at_least(0), ReadOnly,
         "At most this much is taken off the age at which a segment is closed, at random, in hours.";
-    "log.roll.jitter.ms" Long NONE, ANY, ClusterWide,
+    "log.roll.jitter.ms" Long NONE, at_least(0), ClusterWide,
         "At most this much is taken off log.roll.ms, at random; log.roll.jitter.hours when unset.";
-    "log.roll.ms" Long NONE, ANY, ClusterWide,
+    "log.roll.ms" Long NONE, at_least(1), ClusterWide,
         "The age at which a segment is closed, in milliseconds; log.roll.hours when unset.";
     "log.segment.bytes" Int "1073741824", at_least(1_048_576), ClusterWide, "The largest size of a segment.";
     "log.segment.delete.delay.ms" Long "60000", at_least(0), ClusterWide,
