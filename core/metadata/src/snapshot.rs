@@ -208,3 +208,15 @@ pub fn write_image<E: From<WriteError>>(
     let versions = RecordVersions::of(&image.features);
     write_records(&mut writer, &frame, versions, |out| image.write(out), out)
 }
+
+/// When the last record in a snapshot was written to the log, from its header alone.
+pub fn last_contained_timestamp_ms(bytes: &Bytes) -> Option<i64> {
+    let first = batches(bytes).next()?.ok()?;
+    match read_batch(&first).ok()?.1 {
+        Contents::Control(records) => records.into_iter().find_map(|record| match record {
+            ControlRecord::SnapshotHeader(header) => Some(header.last_contained_log_timestamp),
+            _ => None,
+        }),
+        Contents::Records(_) => None,
+    }
+}

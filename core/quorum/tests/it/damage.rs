@@ -1,0 +1,208 @@
+//! Files that were damaged after they were durable: refused in words, never cut off in silence.
+
+use std::sync::Arc;
+
+use metadata::snapshot::SnapshotId;
+use quorum::{Bootstrap, OpenError, QuorumConfig};
+use storage::{Disk, SimDisk, SimFaults};
+
+use super::{NOW, Node, folder, format, log_dir, topic, try_open};
+
+const LOG: &str = "00000000000000000000.log";
+
+/// A node that made topics 0 to 9 and was closed in order.
+fn used(config: QuorumConfig) -> SimDisk {
+    let disk = SimDisk::new(3);
+    format(&disk).unwrap();
+    let mut node = Node::start(Arc::new(disk.clone()), config).unwrap();
+    for number in 0..10 {
+        node.now_ms += 1;
+        node.write(&topic(number, 1)).unwrap();
+        node.maintain().unwrap();
+    }
+    node.log.close(NOW).unwrap();
+    disk.restart();
+    disk
+}
+
+#[test]
+fn no_flipped_bit_in_the_log_makes_a_topic_vanish() {
+    let length = Disk::len(&used(QuorumConfig::default()), &folder().join(LOG)).unwrap();
+    let mut refused = 0;
+    for position in (0..length).step_by(7) {
+        let disk = used(QuorumConfig::default());
+        disk.flip_bit(&folder().join(LOG), position, (position % 8) as u8)
+            .unwrap();
+        match try_open(Arc::new(disk.clone()), QuorumConfig::default()) {
+            // The epoch of a batch lies outside its checksum and says nothing about the cluster.
+            Ok(opened) => assert_eq!(opened.replay.image().topics.len(), 10, "byte {position}"),
+            Err(error) => {
+                refused += 1;
+                assert!(
+                    matches!(error, OpenError::Lost { .. }),
+                    "byte {position}: {error}"
+                );
+                assert_eq!(
+                    Disk::len(&disk, &folder().join(LOG)).unwrap(),
+                    length,
+                    "nothing was cut off"
+                );
+            }
+        }
+    }
+    assert!(refused > 200, "{refused} of {} places", length / 7);
+}
+
+#[test]
+fn a_log_that_is_shorter_than_it_was_durable_is_refused() {
+    let disk = used(QuorumConfig::default());
+    let path = folder().join(LOG);
+    let length = Disk::len(&disk, &path).unwrap();
+    disk.open(&path).unwrap().set_len(length - 10).unwrap();
+    let error = try_open(Arc::new(disk), QuorumConfig::default()).unwrap_err();
+    assert!(
+        error
+            .to_string()
+            .contains("restore /data/__cluster_metadata-0 from a copy"),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_torn_tail_that_nobody_was_told_of_is_cut_off() {
+    let disk = used(QuorumConfig::default());
+    let path = folder().join(LOG);
+    let length = Disk::len(&disk, &path).unwrap();
+    let file = disk.open(&path).unwrap();
+    file.write_all_at(&[std::io::IoSlice::new(&[0xab; 50])], length)
+        .unwrap();
+    let node = Node::start(Arc::new(disk), QuorumConfig::default()).unwrap();
+    assert_eq!(node.image().topics.len(), 10);
+}
+
+fn with_snapshots() -> QuorumConfig {
+    QuorumConfig {
+        bytes_between_snapshots: 300,
+        ..QuorumConfig::default()
+    }
+}
+
+#[test]
+fn an_older_snapshot_stands_in_for_a_damaged_one() {
+    let disk = used(with_snapshots());
+    let newest = disk
+        .list(&folder())
+        .unwrap()
+        .iter()
+        .filter_map(|entry| SnapshotId::parse(&entry.name))
+        .max()
+        .unwrap();
+    disk.flip_bit(&folder().join(newest.file_name()), 100, 3).unwrap();
+    let opened = try_open(Arc::new(disk), QuorumConfig::default()).unwrap();
+    assert_eq!(opened.replay.image().topics.len(), 10);
+    assert_eq!(opened.warnings.len(), 1);
+    assert!(
+        opened.warnings[0].contains(&newest.file_name()),
+        "{:?}",
+        opened.warnings
+    );
+}
+
+#[test]
+fn without_a_sound_snapshot_the_log_must_go_back_to_its_beginning() {
+    let config = QuorumConfig {
+        segment_bytes: 400,
+        retention_bytes: Some(0),
+        ..with_snapshots()
+    };
+    let disk = SimDisk::new(3);
+    format(&disk).unwrap();
+    let mut node = Node::start(Arc::new(disk.clone()), config.clone()).unwrap();
+    for number in 0..10 {
+        node.now_ms += 61_000;
+        node.write(&topic(number, 1)).unwrap();
+        node.maintain().unwrap();
+    }
+    node.log.close(NOW).unwrap();
+    disk.restart();
+    assert!(
+        !disk.exists(&folder().join(LOG)).unwrap(),
+        "the first segment is gone"
+    );
+    let only = disk
+        .list(&folder())
+        .unwrap()
+        .iter()
+        .filter_map(|entry| SnapshotId::parse(&entry.name))
+        .max()
+        .unwrap();
+    disk.flip_bit(&folder().join(only.file_name()), 100, 3).unwrap();
+    let error = try_open(Arc::new(disk.clone()), config.clone()).unwrap_err();
+    assert!(error.to_string().contains("restore it from a copy"), "{error}");
+    disk.remove_file(&folder().join(only.file_name())).unwrap();
+    let error = try_open(Arc::new(disk), config).unwrap_err();
+    assert!(matches!(error, OpenError::Gap { .. }), "{error}");
+}
+
+#[test]
+fn a_quorum_state_that_names_no_epoch_is_not_guessed_at() {
+    let disk = used(QuorumConfig::default());
+    let path = folder().join("quorum-state");
+    disk.replace(&path, b"").unwrap();
+    let error = try_open(Arc::new(disk.clone()), QuorumConfig::default()).unwrap_err();
+    assert!(error.to_string().contains("quorum-state is damaged"), "{error}");
+    disk.restart();
+    disk.remove_file(&path).unwrap();
+    let opened = try_open(Arc::new(disk), QuorumConfig::default()).unwrap();
+    use metadata::MetadataLog as _;
+    assert_eq!(
+        opened.quorum.leader_epoch().0,
+        2,
+        "the log knows the last epoch too"
+    );
+}
+
+#[test]
+fn what_apache_kafkas_format_loses_at_a_power_cut_is_no_obstacle() {
+    for content in [Some(&b""[..]), Some(&[0; 411][..]), None] {
+        let disk = SimDisk::new(1);
+        format(&disk).unwrap();
+        let path = log_dir().join("bootstrap.checkpoint");
+        disk.remove_file(&path).unwrap();
+        if let Some(content) = content {
+            disk.replace(&path, content).unwrap();
+        }
+        let opened = try_open(Arc::new(disk), QuorumConfig::default()).unwrap();
+        assert_eq!(opened.bootstrap, Some(Bootstrap::Missing));
+    }
+    let disk = SimDisk::new(1);
+    format(&disk).unwrap();
+    disk.flip_bit(&log_dir().join("bootstrap.checkpoint"), 200, 1)
+        .unwrap();
+    let error = try_open(Arc::new(disk), QuorumConfig::default()).unwrap_err();
+    assert!(
+        error.to_string().contains("format the directory again"),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_failed_sync_ends_the_leadership() {
+    let disk = SimDisk::new(3);
+    format(&disk).unwrap();
+    let mut node = Node::start(Arc::new(disk.clone()), QuorumConfig::default()).unwrap();
+    node.write(&topic(1, 1)).unwrap();
+    disk.set_faults(SimFaults {
+        sync_errors: 1_000_000,
+        ..SimFaults::default()
+    });
+    assert!(node.write(&topic(2, 1)).is_err());
+    disk.set_faults(SimFaults::default());
+    assert!(
+        node.write(&topic(3, 1)).is_err(),
+        "a sync that failed is not tried again as if it could succeed"
+    );
+    disk.crash();
+    let node = Node::start(Arc::new(disk), QuorumConfig::default()).unwrap();
+    assert!(node.topic_names().contains(&"topic-000001".to_owned()));
+}
