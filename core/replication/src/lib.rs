@@ -20,6 +20,6 @@ pub use replica::{
 };
 pub use session::{
     CacheLimits, Newcomer, Opened, PartitionFetch, PartitionOutcome, Session, SessionCache, SessionError,
-    SessionRequest, SlotId,
+    SessionRequest, SlotId, TopicNaming,
 };
 pub use waits::{Notice, ProduceOutcome, WatchId, Woken};

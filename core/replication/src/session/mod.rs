@@ -81,6 +81,15 @@ impl SessionError {
     }
 }
 
+/// How a client names topics: a session does not mix both.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TopicNaming {
+    /// By name, before Fetch version 13.
+    ByName,
+    /// By id.
+    ById,
+}
+
 /// What a client asks of one partition, kept in the session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PartitionFetch {
@@ -134,7 +143,7 @@ struct Slot<K> {
 #[derive(Debug)]
 pub struct Session<K> {
     epoch: i32,
-    uses_topic_ids: bool,
+    naming: TopicNaming,
     slots: BTreeMap<SlotId, Slot<K>>,
     by_key: BTreeMap<K, SlotId>,
     /// Those to look at in the next round, in the order in which they come first to the bytes an answer may have.
@@ -145,13 +154,10 @@ pub struct Session<K> {
 
 impl<K: Ord + Clone> Session<K> {
     /// A session over those partitions, all of which are looked at in the first round.
-    pub fn new(
-        uses_topic_ids: bool,
-        partitions: impl IntoIterator<Item = (K, PartitionFetch)>,
-    ) -> Session<K> {
+    pub fn new(naming: TopicNaming, partitions: impl IntoIterator<Item = (K, PartitionFetch)>) -> Session<K> {
         let mut session = Session {
             epoch: OPEN + 1,
-            uses_topic_ids,
+            naming,
             slots: BTreeMap::new(),
             by_key: BTreeMap::new(),
             turns: BTreeMap::new(),
@@ -169,7 +175,7 @@ impl<K: Ord + Clone> Session<K> {
     pub fn resume(
         &mut self,
         epoch: i32,
-        uses_topic_ids: bool,
+        naming: TopicNaming,
         changes: impl IntoIterator<Item = (K, PartitionFetch)>,
         forgotten: impl IntoIterator<Item = K>,
     ) -> Result<Vec<SlotId>, SessionError> {
@@ -179,7 +185,7 @@ impl<K: Ord + Clone> Session<K> {
                 expected: self.epoch,
             });
         }
-        if uses_topic_ids != self.uses_topic_ids {
+        if naming != self.naming {
             return Err(SessionError::TopicIds);
         }
         // After the largest number comes 1: 0 would open a session anew.

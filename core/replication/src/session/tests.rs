@@ -30,7 +30,7 @@ const ERROR: PartitionOutcome = PartitionOutcome {
 };
 
 fn session(keys: &[&'static str]) -> Session<&'static str> {
-    Session::new(true, keys.iter().map(|key| (*key, fetch(0))))
+    Session::new(TopicNaming::ById, keys.iter().map(|key| (*key, fetch(0))))
 }
 
 /// The partitions to look at, by key, in order.
@@ -74,19 +74,22 @@ fn epochs_in_a_request_open_close_and_resume() {
 #[test]
 fn rounds_are_counted_and_the_count_goes_around_past_zero() {
     let mut session = session(&["a"]);
-    assert_eq!(session.resume(1, true, [], []), Ok(vec![]));
+    assert_eq!(session.resume(1, TopicNaming::ById, [], []), Ok(vec![]));
     assert_eq!(
-        session.resume(1, true, [], []),
+        session.resume(1, TopicNaming::ById, [], []),
         Err(SessionError::Epoch {
             found: 1,
             expected: 2
         })
     );
-    assert_eq!(session.resume(2, false, [], []), Err(SessionError::TopicIds));
-    assert_eq!(session.resume(2, true, [], []), Ok(vec![]));
+    assert_eq!(
+        session.resume(2, TopicNaming::ByName, [], []),
+        Err(SessionError::TopicIds)
+    );
+    assert_eq!(session.resume(2, TopicNaming::ById, [], []), Ok(vec![]));
     session.epoch = i32::MAX;
-    assert_eq!(session.resume(i32::MAX, true, [], []), Ok(vec![]));
-    assert_eq!(session.resume(1, true, [], []), Ok(vec![]));
+    assert_eq!(session.resume(i32::MAX, TopicNaming::ById, [], []), Ok(vec![]));
+    assert_eq!(session.resume(1, TopicNaming::ById, [], []), Ok(vec![]));
 }
 
 #[test]
@@ -174,7 +177,12 @@ fn a_request_changes_adds_and_forgets_partitions() {
     }
     let (slot_a, slot_b) = (id(&session, "a"), id(&session, "b"));
     let stale = session
-        .resume(1, true, [("a", fetch(7)), ("c", fetch(1))], ["b", "unknown"])
+        .resume(
+            1,
+            TopicNaming::ById,
+            [("a", fetch(7)), ("c", fetch(1))],
+            ["b", "unknown"],
+        )
         .unwrap();
     let slot_c = id(&session, "c");
     assert_eq!(stale, [slot_a, slot_c, slot_b]);
@@ -182,7 +190,7 @@ fn a_request_changes_adds_and_forgets_partitions() {
     assert_eq!(session.slot(slot_a), Some((&"a", &fetch(7))));
     assert_eq!(session.slot(slot_b), None);
     assert_eq!(session.slots().collect::<Vec<_>>(), [slot_a, slot_c]);
-    session.resume(2, true, [], ["a", "c"]).unwrap();
+    session.resume(2, TopicNaming::ById, [], ["a", "c"]).unwrap();
     assert!(session.is_empty() && turns(&session).is_empty());
     assert_eq!(session.len(), 0);
 }

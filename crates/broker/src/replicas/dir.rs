@@ -109,6 +109,11 @@ impl HostedDir {
         self.members.lock().remove(partition);
     }
 
+    /// Lets go of the partitions, which hold this directory: without that its lock would outlive the node.
+    pub(super) fn forget_members(&self) {
+        self.members.lock().clear();
+    }
+
     pub(super) fn members(&self) -> Vec<Arc<HostedPartition>> {
         self.members.lock().values().cloned().collect()
     }

@@ -12,7 +12,7 @@ use model::{ErrorCode, Offset};
 use parking_lot::{Mutex, MutexGuard};
 use replication::{
     DeadlineKey, Fetch, FetchInbox, FetchRefused, Fetched, Isolation, PartitionFetch, PartitionOutcome,
-    Session, SessionError, SlotId, WatchId,
+    Session, SessionError, SlotId, TopicNaming, WatchId,
 };
 use storage::FirstBatch;
 
@@ -160,14 +160,14 @@ impl FetchSession {
     pub(super) fn resume(
         &self,
         epoch: i32,
-        uses_topic_ids: bool,
+        naming: TopicNaming,
         changes: Vec<(FetchKey, PartitionFetch)>,
         forgotten: Vec<FetchKey>,
     ) -> Result<usize, SessionError> {
         // A client that asks again has given up on the round before.
         self.answer_parked();
         let mut state = self.state.lock();
-        for slot in state.session.resume(epoch, uses_topic_ids, changes, forgotten)? {
+        for slot in state.session.resume(epoch, naming, changes, forgotten)? {
             state.unwatch(slot);
         }
         Ok(state.session.len())

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use metadata::Image;
-use model::{BrokerId, Offset, TopicPartition, Uuid};
+use model::{BrokerId, CLUSTER_METADATA, Offset, TopicPartition, Uuid};
 use parking_lot::Mutex;
 use storage::{
     Checkpoints, FolderKind, LastShutdown, Log, LogCheckpoint, LogPlace, OpenError, PartitionFolder,
@@ -20,9 +20,6 @@ use super::partition::HostedPartition;
 use super::table::{Hosted, Topics};
 use super::{OpenReplicas, ReplicasError};
 use crate::config::{Layers, NodeConfig, TopicConfig};
-
-/// The folder of the metadata log, which its own host opens.
-const METADATA_TOPIC: &str = "__cluster_metadata";
 
 /// What is needed to open the folders of one directory.
 struct DirLoad<'a> {
@@ -169,7 +166,8 @@ impl DirLoad<'_> {
                 return Ok(Loaded::Stray);
             }
         }
-        if &*folder.topic_partition.topic == METADATA_TOPIC {
+        // Its own host has opened it.
+        if &*folder.topic_partition.topic == CLUSTER_METADATA {
             return Ok(Loaded::Stray);
         }
         match self.owner(folder)? {

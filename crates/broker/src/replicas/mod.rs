@@ -17,6 +17,11 @@ mod timers;
 mod upkeep;
 mod waiting;
 
+#[cfg(test)]
+pub(crate) mod fixture;
+#[cfg(test)]
+mod tests;
+
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -28,7 +33,7 @@ use metadata::Image;
 use model::{TopicPartition, Uuid};
 use parking_lot::Mutex;
 use replication::{
-    CacheLimits, Newcomer, PartitionFetch, Session, SessionCache, SessionError, SessionRequest,
+    CacheLimits, Newcomer, PartitionFetch, Session, SessionCache, SessionError, SessionRequest, TopicNaming,
 };
 use storage::{LastShutdown, LogDir, OpenError};
 
@@ -37,7 +42,7 @@ pub(crate) use fetch::{
 };
 pub(crate) use partition::HostedPartition;
 pub(crate) use produce::{PendingProduce, SlotEnd};
-pub(crate) use producer_ids::{BlockReply, ProducerIdBlocks, ProducerIds};
+pub(crate) use producer_ids::ProducerIds;
 pub(crate) use table::{Hosted, TopicKey, Topics};
 pub(crate) use waiting::ProduceToken;
 
@@ -51,14 +56,6 @@ use timers::Timers;
 
 /// How long a fetch session is safe from eviction: Kafka's constant.
 const SESSION_EVICTION_MS: i64 = 120_000;
-
-/// The topics that only this broker's own parts write.
-const INTERNAL_TOPICS: [&str; 3] = ["__consumer_offsets", "__transaction_state", "__share_group_state"];
-
-/// Whether clients may not write a topic (bad input 36).
-pub(crate) fn is_internal(topic: &str) -> bool {
-    INTERNAL_TOPICS.contains(&topic)
-}
 
 /// A log directory that was opened: locked, and known to be of this node.
 pub struct OpenedDir {
@@ -128,7 +125,7 @@ pub(crate) enum Prepared {
 /// A fetch, versions translated away.
 pub(crate) struct FetchParts {
     pub(crate) session: SessionRequest,
-    pub(crate) uses_topic_ids: bool,
+    pub(crate) naming: TopicNaming,
     pub(crate) partitions: Vec<(FetchKey, PartitionFetch)>,
     pub(crate) forgotten: Vec<FetchKey>,
     pub(crate) limits: FetchLimits,
@@ -185,6 +182,11 @@ impl Replicas {
         &self.timers
     }
 
+    /// `fetch.max.bytes`: the most bytes of one answer.
+    pub(crate) fn fetch_max_bytes(&self) -> i32 {
+        self.config.fetch.max_bytes
+    }
+
     fn is_stopping(&self) -> bool {
         self.stopping.load(Ordering::Acquire)
     }
@@ -212,7 +214,7 @@ impl Replicas {
     }
 
     fn session_of(&self, parts: &FetchParts) -> Result<(Arc<FetchSession>, Tells), SessionError> {
-        let session = || Session::new(parts.uses_topic_ids, parts.partitions.iter().cloned());
+        let session = || Session::new(parts.naming, parts.partitions.iter().cloned());
         match parts.session {
             SessionRequest::Without { closes } => {
                 self.close_session(closes);
@@ -261,13 +263,13 @@ impl Replicas {
             .ok_or(SessionError::NotFound(id))?;
         let size = session.resume(
             epoch,
-            parts.uses_topic_ids,
+            parts.naming,
             parts.partitions.clone(),
             parts.forgotten.clone(),
         )?;
         if size == 0 {
             self.close_session(Some(id));
-            let empty = Session::new(parts.uses_topic_ids, BTreeMap::new());
+            let empty = Session::new(parts.naming, BTreeMap::new());
             return Ok((FetchSession::new(empty, Lasting::OneRound), Tells::Everything));
         }
         self.sessions.lock().touch(id, size, now_ms());

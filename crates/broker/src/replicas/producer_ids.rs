@@ -1,99 +1,45 @@
 //! Producer ids: handed out from blocks that the controller gives, each block once (rule 134).
 
 use std::ops::Range;
-use std::sync::Arc;
 
-use model::{ErrorCode, ProducerId};
+use model::ProducerId;
 use parking_lot::Mutex;
 
-/// When so small a part of a block is left, the next one is asked for.
-const LOW_PART: i64 = 10;
-
-/// Is told an id, or why there is none.
-pub(crate) type IdReply = Box<dyn FnOnce(Result<ProducerId, ErrorCode>) + Send>;
-/// Is told the first and the number of ids of a block, or that there is none now.
-pub(crate) type BlockReply = Box<dyn FnOnce(Option<Range<i64>>) + Send>;
-
-/// Where blocks come from: the controller, which has given a block to nobody else once it is committed.
-pub(crate) trait ProducerIdBlocks: Send + Sync {
-    /// Asks for a block. `reply` may be called on any thread, must not be called before this returns with a lock held.
-    fn allocate(&self, reply: BlockReply);
-}
+/// Asks the controller for a block; `None` when it gives none now. May block until the block is committed.
+pub(crate) type AskForBlock = Box<dyn Fn() -> Option<Range<i64>> + Send + Sync>;
 
 /// The ids of this broker.
 pub(crate) struct ProducerIds {
-    blocks: Box<dyn ProducerIdBlocks>,
-    state: Mutex<State>,
-}
-
-#[derive(Default)]
-struct State {
-    current: Range<i64>,
-    /// A tenth of the block that `current` was.
-    low: i64,
-    next: Option<Range<i64>>,
-    asking: bool,
-    waiting: Vec<IdReply>,
+    ask: AskForBlock,
+    block: Mutex<Range<i64>>,
+    /// Held by the one who asks, so that the others wait for the same block.
+    asking: Mutex<()>,
 }
 
 impl ProducerIds {
-    pub(crate) fn new(blocks: Box<dyn ProducerIdBlocks>) -> Arc<ProducerIds> {
-        Arc::new(ProducerIds {
-            blocks,
-            state: Mutex::default(),
-        })
-    }
-
-    /// Gives an id that nobody had: at once while the block lasts, else when the controller has given the next one.
-    pub(crate) fn next(self: &Arc<Self>, reply: IdReply) {
-        let mut state = self.state.lock();
-        let id = state.take();
-        let ask = state.wants_block() && !std::mem::replace(&mut state.asking, true);
-        match id {
-            Some(id) => {
-                drop(state);
-                reply(Ok(ProducerId(id)));
-            }
-            None => {
-                state.waiting.push(reply);
-                drop(state);
-            }
-        }
-        if ask {
-            let ids = self.clone();
-            self.blocks.allocate(Box::new(move |block| ids.got(block)));
+    pub(crate) fn new(ask: AskForBlock) -> ProducerIds {
+        ProducerIds {
+            ask,
+            block: Mutex::new(0..0),
+            asking: Mutex::new(()),
         }
     }
 
-    /// The controller has answered.
-    fn got(self: &Arc<Self>, block: Option<Range<i64>>) {
-        let mut state = self.state.lock();
-        state.asking = false;
-        let has_failed = block.is_none();
-        state.next = block;
-        let waiting = std::mem::take(&mut state.waiting);
-        drop(state);
-        for reply in waiting {
-            match has_failed {
-                // Every client asks again after this one.
-                true => reply(Err(ErrorCode::CoordinatorLoadInProgress)),
-                false => self.next(reply),
-            }
-        }
-    }
-}
-
-impl State {
-    fn take(&mut self) -> Option<i64> {
-        if self.current.is_empty() {
-            self.current = self.next.take()?;
-            self.low = (self.current.end - self.current.start) / LOW_PART;
-        }
-        self.current.next()
+    /// An id that nobody had, while the block lasts.
+    pub(crate) fn take(&self) -> Option<ProducerId> {
+        self.block.lock().next().map(ProducerId)
     }
 
-    fn wants_block(&self) -> bool {
-        self.next.is_none() && self.current.end - self.current.start <= self.low
+    /// An id that nobody had; waits for the controller where the block is used up.
+    pub(crate) fn take_blocking(&self) -> Option<ProducerId> {
+        let _asking = self.asking.lock();
+        if let Some(id) = self.take() {
+            return Some(id);
+        }
+        let fresh = (self.ask)()?;
+        let mut block = self.block.lock();
+        *block = fresh;
+        block.next().map(ProducerId)
     }
 }
 
@@ -105,63 +51,49 @@ impl std::fmt::Debug for ProducerIds {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::mpsc::channel;
+    use std::collections::BTreeSet;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicI64, Ordering};
 
     use super::*;
 
-    /// A controller that answers when told to.
-    #[derive(Clone, Default)]
-    struct Controller(Arc<Mutex<Vec<BlockReply>>>);
-
-    impl ProducerIdBlocks for Controller {
-        fn allocate(&self, reply: BlockReply) {
-            self.0.lock().push(reply);
-        }
-    }
-
-    impl Controller {
-        fn give(&self, block: Option<Range<i64>>) {
-            let reply = self.0.lock().remove(0);
-            reply(block);
-        }
-
-        fn asked(&self) -> usize {
-            self.0.lock().len()
-        }
-    }
-
-    fn take(ids: &Arc<ProducerIds>) -> impl Fn() -> Option<Result<i64, ErrorCode>> {
-        let (sender, receiver) = channel();
-        ids.next(Box::new(move |id| sender.send(id.map(|id| id.0)).unwrap()));
-        move || receiver.try_recv().ok()
+    /// A controller that gives blocks of three, and none every fourth time.
+    fn ids() -> Arc<ProducerIds> {
+        let next = AtomicI64::new(0);
+        Arc::new(ProducerIds::new(Box::new(move || {
+            let number = next.fetch_add(1, Ordering::SeqCst);
+            (number % 4 != 3).then(|| number * 1_000..number * 1_000 + 3)
+        })))
     }
 
     #[test]
-    fn ids_come_once_each_across_blocks_and_the_next_block_is_asked_for_in_time() {
-        let controller = Controller::default();
-        let ids = ProducerIds::new(Box::new(controller.clone()));
-        let (first, second) = (take(&ids), take(&ids));
-        assert_eq!((first(), second(), controller.asked()), (None, None, 1));
-        controller.give(Some(1000..1020));
-        assert_eq!((first(), second()), (Some(Ok(1000)), Some(Ok(1001))));
-        for expected in 1002..1018 {
-            assert_eq!((take(&ids)(), controller.asked()), (Some(Ok(expected)), 0));
-        }
-        assert_eq!((take(&ids)(), controller.asked()), (Some(Ok(1018)), 1));
-        controller.give(Some(5000..5020));
-        let rest: Vec<_> = (0..3).map(|_| take(&ids)().unwrap().unwrap()).collect();
-        assert_eq!(rest, [1019, 5000, 5001]);
+    fn ids_are_taken_from_one_block_after_the_other() {
+        let ids = ids();
+        assert_eq!(ids.take(), None);
+        let taken: Vec<i64> = (0..4).map(|_| ids.take_blocking().unwrap().0).collect();
+        assert_eq!(taken, [0, 1, 2, 1_000]);
+        assert_eq!(ids.take(), Some(ProducerId(1_001)));
     }
 
     #[test]
-    fn a_controller_that_gives_nothing_is_asked_again_with_the_next_request() {
-        let controller = Controller::default();
-        let ids = ProducerIds::new(Box::new(controller.clone()));
-        let waiting = take(&ids);
-        controller.give(None);
-        assert_eq!(waiting(), Some(Err(ErrorCode::CoordinatorLoadInProgress)));
-        let again = take(&ids);
-        controller.give(Some(7..8));
-        assert_eq!(again(), Some(Ok(7)));
+    fn no_id_is_given_twice_whoever_asks_at_the_same_time() {
+        let ids = ids();
+        let taken = Mutex::new(Vec::new());
+        std::thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| {
+                    for _ in 0..200 {
+                        taken.lock().extend(ids.take_blocking());
+                    }
+                });
+            }
+        });
+        let taken = taken.into_inner();
+        let different: BTreeSet<i64> = taken.iter().map(|id| id.0).collect();
+        assert_eq!(different.len(), taken.len());
+        assert!(
+            taken.len() > 1_000,
+            "only where the controller gave no block was there no id"
+        );
     }
 }

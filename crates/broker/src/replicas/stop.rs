@@ -20,6 +20,20 @@ impl Replicas {
     /// Closes every log, writes the checkpoints, and last marks the directories as left in order whose logs were all
     /// closed (rule 93). Nothing else in them is open any more, the metadata log neither.
     pub fn close(&self, broker_epoch: BrokerEpoch) {
+        self.join_threads();
+        let threads = self.config.logs.recovery_threads_per_data_dir.max(1);
+        for dir in self.dirs.iter().filter(|dir| !dir.is_failed()) {
+            let closed =
+                close_dir(dir, threads).and_then(|()| dir.log_dir().mark_clean_shutdown(broker_epoch));
+            if let Err(error) = closed {
+                let path = dir.log_dir().path().display();
+                tracing::error!("{path} is not left in order, the next start repairs it: {error}");
+            }
+        }
+        self.dirs.iter().for_each(|dir| dir.forget_members());
+    }
+
+    fn join_threads(&self) {
         self.stopping.store(true, Ordering::Release);
         self.upkeep.stop();
         self.dirs.iter().for_each(|dir| dir.stop_syncing());
@@ -30,15 +44,13 @@ impl Replicas {
                 tracing::error!("a thread of the replicas ended in a panic");
             }
         }
-        let threads = self.config.logs.recovery_threads_per_data_dir.max(1);
-        for dir in self.dirs.iter().filter(|dir| !dir.is_failed()) {
-            let closed =
-                close_dir(dir, threads).and_then(|()| dir.log_dir().mark_clean_shutdown(broker_epoch));
-            if let Err(error) = closed {
-                let path = dir.log_dir().path().display();
-                tracing::error!("{path} is not left in order, the next start repairs it: {error}");
-            }
-        }
+    }
+
+    /// Ends the threads and leaves everything as a killed process does.
+    #[cfg(test)]
+    pub(super) fn abandon(&self) {
+        self.join_threads();
+        self.dirs.iter().for_each(|dir| dir.forget_members());
     }
 }
 

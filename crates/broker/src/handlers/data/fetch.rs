@@ -10,7 +10,7 @@
 use std::sync::Arc;
 
 use model::{ErrorCode, LeaderEpoch, Offset, Uuid};
-use replication::{Fetched, Isolation, PartitionFetch, SessionRequest};
+use replication::{Fetched, Isolation, PartitionFetch, SessionRequest, TopicNaming};
 use tokio::sync::oneshot;
 use wire::messages::fetch::{
     AbortedTransaction, EpochEndOffset, FetchPartition, FetchRequest, FetchResponse, FetchTopic,
@@ -19,7 +19,9 @@ use wire::messages::fetch::{
 use wire::{Records, Str};
 
 use crate::dispatch::{ApiSpec, Handler, Node, Reply, RequestContext};
-use crate::replicas::{FetchAnswer, FetchKey, FetchLimits, FetchParts, PartitionAnswer, Prepared, TopicKey};
+use crate::replicas::{
+    FetchAnswer, FetchKey, FetchLimits, FetchParts, PartitionAnswer, Prepared, Replicas, TopicKey,
+};
 
 /// The first version that names topics by id.
 const TOPIC_ID_VERSION: i16 = 13;
@@ -39,36 +41,43 @@ impl Handler for Fetch {
     const SPEC: ApiSpec = ApiSpec::of::<FetchRequest>().pipelined().not_on_controller();
 
     fn handle(node: &Arc<Node>, context: &RequestContext, request: FetchRequest) -> Reply<FetchResponse> {
-        let replica_id = match context.api_version {
-            REPLICA_STATE_VERSION.. => request.replica_state.replica_id,
-            _ => request.replica_id,
-        };
-        if replica_id >= 0 {
-            // Naming a broker gives nothing: that takes its rights on the cluster (CVE-2018-1288, bad input 38).
-            return Reply::Now(refuse_all(&request, ErrorCode::ClusterAuthorizationFailed));
+        fetch(&node.replicas, context.api_version, &request)
+    }
+}
+
+pub(super) fn fetch(replicas: &Arc<Replicas>, version: i16, request: &FetchRequest) -> Reply<FetchResponse> {
+    let replica_id = match version {
+        REPLICA_STATE_VERSION.. => request.replica_state.replica_id,
+        _ => request.replica_id,
+    };
+    if replica_id >= 0 {
+        // Naming a broker gives nothing: that takes its rights on the cluster (CVE-2018-1288, bad input 38).
+        return Reply::Now(refuse_all(request, ErrorCode::ClusterAuthorizationFailed));
+    }
+    let parts = parts(request, version, replicas.fetch_max_bytes());
+    let (sender, receiver) = oneshot::channel();
+    let reply = Box::new(move |answer| drop(sender.send(response(answer))));
+    match replicas.prepare_fetch(parts, reply) {
+        Prepared::Answered => Reply::Later(receiver),
+        Prepared::Warm(round) => {
+            round.start();
+            Reply::Later(receiver)
         }
-        let parts = parts(&request, context.api_version, node.config.fetch.max_bytes);
-        let (sender, receiver) = oneshot::channel();
-        let reply = Box::new(move |answer| drop(sender.send(response(answer))));
-        match node.replicas.prepare_fetch(parts, reply) {
-            Prepared::Answered => Reply::Later(receiver),
-            Prepared::Warm(round) => {
-                round.start();
-                Reply::Later(receiver)
-            }
-            Prepared::Cold(round) => Reply::Blocking(Box::new(move || {
-                round.start();
-                Reply::Later(receiver)
-            })),
-        }
+        Prepared::Cold(round) => Reply::Blocking(Box::new(move || {
+            round.start();
+            Reply::Later(receiver)
+        })),
     }
 }
 
 fn parts(request: &FetchRequest, version: i16, max_bytes: i32) -> FetchParts {
-    let uses_topic_ids = version >= TOPIC_ID_VERSION;
-    let key = |topic: &Str, id: Uuid| match uses_topic_ids {
-        true => TopicKey::Id(id),
-        false => TopicKey::Name(Arc::from(&**topic)),
+    let naming = match version {
+        TOPIC_ID_VERSION.. => TopicNaming::ById,
+        _ => TopicNaming::ByName,
+    };
+    let key = |topic: &Str, id: Uuid| match naming {
+        TopicNaming::ById => TopicKey::Id(id),
+        TopicNaming::ByName => TopicKey::Name(Arc::from(&**topic)),
     };
     let mut partitions = Vec::new();
     for topic in &request.topics {
@@ -93,7 +102,7 @@ fn parts(request: &FetchRequest, version: i16, max_bytes: i32) -> FetchParts {
     let max_bytes = request.max_bytes.min(max_bytes).max(0);
     FetchParts {
         session: SessionRequest::new(request.session_id, request.session_epoch),
-        uses_topic_ids,
+        naming,
         partitions,
         forgotten,
         limits: FetchLimits {

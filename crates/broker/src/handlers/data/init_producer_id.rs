@@ -6,7 +6,6 @@
 use std::sync::Arc;
 
 use model::{ErrorCode, ProducerId};
-use tokio::sync::oneshot;
 use wire::messages::init_producer_id::{InitProducerIdRequest, InitProducerIdResponse};
 
 use crate::dispatch::{ApiSpec, Handler, Node, Reply, RequestContext};
@@ -27,10 +26,18 @@ impl Handler for InitProducerId {
         if let Some(code) = refused(&request) {
             return Reply::Now(answer(Err(code)));
         }
-        let (sender, receiver) = oneshot::channel();
-        node.producer_ids
-            .next(Box::new(move |id| drop(sender.send(answer(id)))));
-        Reply::Later(receiver)
+        if let Some(id) = node.producer_ids.take() {
+            return Reply::Now(answer(Ok(id)));
+        }
+        let node = node.clone();
+        // Every client asks again after this error.
+        Reply::blocking(move || {
+            answer(
+                node.producer_ids
+                    .take_blocking()
+                    .ok_or(ErrorCode::CoordinatorLoadInProgress),
+            )
+        })
     }
 }
 

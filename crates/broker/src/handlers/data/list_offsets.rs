@@ -35,16 +35,22 @@ impl Handler for ListOffsets {
         context: &RequestContext,
         request: ListOffsetsRequest,
     ) -> Reply<ListOffsetsResponse> {
-        let mut asked = request.topics.iter().flat_map(|topic| &topic.partitions);
-        let reads =
-            asked.any(|asked| query_of(asked, context.api_version).is_some_and(OffsetQuery::reads_records));
-        let topics = node.replicas.topics();
-        if reads {
-            let (topics, version) = (Arc::clone(&topics), context.api_version);
-            return Reply::blocking(move || answer(&topics, version, &request));
-        }
-        Reply::Now(answer(&topics, context.api_version, &request))
+        list_offsets(&node.replicas.topics(), context.api_version, request)
     }
+}
+
+pub(super) fn list_offsets(
+    topics: &Arc<Topics>,
+    version: i16,
+    request: ListOffsetsRequest,
+) -> Reply<ListOffsetsResponse> {
+    let mut asked = request.topics.iter().flat_map(|topic| &topic.partitions);
+    let reads = asked.any(|asked| query_of(asked, version).is_some_and(OffsetQuery::reads_records));
+    if reads {
+        let topics = topics.clone();
+        return Reply::blocking(move || answer(&topics, version, &request));
+    }
+    Reply::Now(answer(topics, version, &request))
 }
 
 /// What a partition is asked for, if that version may ask it.

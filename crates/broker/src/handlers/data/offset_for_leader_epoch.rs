@@ -26,21 +26,26 @@ impl Handler for OffsetForLeaderEpoch {
         _context: &RequestContext,
         request: OffsetForLeaderEpochRequest,
     ) -> Reply<OffsetForLeaderEpochResponse> {
-        let topics = node.replicas.topics();
-        let answers = request.topics.iter().map(|topic| {
-            let partitions = topic.partitions.iter();
-            OffsetForLeaderTopicResult {
-                topic: topic.topic.clone(),
-                partitions: partitions
-                    .map(|asked| answer(asked, find(&topics, &topic.topic, asked)))
-                    .collect(),
-            }
-        });
-        let topics = answers.collect();
-        Reply::Now(OffsetForLeaderEpochResponse {
-            topics,
-            ..OffsetForLeaderEpochResponse::default()
-        })
+        Reply::Now(offset_for_leader_epoch(&node.replicas.topics(), &request))
+    }
+}
+
+pub(super) fn offset_for_leader_epoch(
+    topics: &Topics,
+    request: &OffsetForLeaderEpochRequest,
+) -> OffsetForLeaderEpochResponse {
+    let answers = request.topics.iter().map(|topic| {
+        let partitions = topic.partitions.iter();
+        OffsetForLeaderTopicResult {
+            topic: topic.topic.clone(),
+            partitions: partitions
+                .map(|asked| answer(asked, find(topics, &topic.topic, asked)))
+                .collect(),
+        }
+    });
+    OffsetForLeaderEpochResponse {
+        topics: answers.collect(),
+        ..OffsetForLeaderEpochResponse::default()
     }
 }
 

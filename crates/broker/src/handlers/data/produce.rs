@@ -10,7 +10,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use model::ErrorCode;
+use model::{ErrorCode, is_internal};
 use replication::{Accepted, Acks, AppendRefused, ProduceOutcome};
 use storage::Origin;
 use tokio::sync::oneshot;
@@ -22,7 +22,9 @@ use wire::messages::produce::{
 use wire::records::{Attributes, BatchHeader, Codec};
 
 use crate::dispatch::{ApiSpec, Handler, Node, Reply, RequestContext, now_ms};
-use crate::replicas::{Hosted, HostedPartition, PendingProduce, ProduceToken, SlotEnd, Topics, is_internal};
+use crate::replicas::{
+    Hosted, HostedPartition, PendingProduce, ProduceToken, Replicas, SlotEnd, Topics, is_internal,
+};
 
 /// The first version that may carry zstd.
 const ZSTD_VERSION: i16 = 7;
@@ -35,41 +37,48 @@ pub struct Produce;
 impl Handler for Produce {
     type Request = ProduceRequest;
 
-    const SPEC: ApiSpec = ApiSpec::of::<ProduceRequest>().pipelined().advertised_from(0);
+    const SPEC: ApiSpec = ApiSpec::of::<ProduceRequest>()
+        .pipelined()
+        .inline_while_fast()
+        .advertised_from(0);
 
     fn handle(node: &Arc<Node>, context: &RequestContext, request: ProduceRequest) -> Reply<ProduceResponse> {
-        let Some(acks) = Acks::from_number(request.acks) else {
-            return Reply::Now(refuse_all(&request, ErrorCode::InvalidRequiredAcks));
-        };
-        let topics = node.replicas.topics();
-        let mut append = Append {
-            topics: &topics,
-            version: context.api_version,
-            transactional_id: request.transactional_id,
-            acks,
-            now_ms: now_ms(),
-            pending: None,
-            slots: 0,
-        };
-        let response = ProduceResponse {
-            responses: request
-                .topic_data
-                .iter()
-                .map(|topic| append.topic(topic))
-                .collect(),
-            ..ProduceResponse::default()
-        };
-        let deadline_ms = append.now_ms.saturating_add(request.timeout_ms.max(0).into());
-        match (acks, append.pending) {
-            (Acks::None, _) if has_error(&response) => Reply::Close("a produce with acks=0 failed"),
-            (Acks::None, _) => Reply::None,
-            (_, None) => Reply::Now(response),
-            (_, Some(pending)) => {
-                let (sender, receiver) = oneshot::channel();
-                let reply = move |ends| drop(sender.send(with_ends(response, ends)));
-                pending.wait(node.replicas.timers(), deadline_ms, Box::new(reply));
-                Reply::Later(receiver)
-            }
+        produce(&node.replicas, context.api_version, request)
+    }
+}
+
+pub(super) fn produce(replicas: &Replicas, version: i16, request: ProduceRequest) -> Reply<ProduceResponse> {
+    let Some(acks) = Acks::from_number(request.acks) else {
+        return Reply::Now(refuse_all(&request, ErrorCode::InvalidRequiredAcks));
+    };
+    let topics = replicas.topics();
+    let mut append = Append {
+        topics: &topics,
+        version,
+        transactional_id: request.transactional_id,
+        acks,
+        now_ms: now_ms(),
+        pending: None,
+        slots: 0,
+    };
+    let response = ProduceResponse {
+        responses: request
+            .topic_data
+            .iter()
+            .map(|topic| append.topic(topic))
+            .collect(),
+        ..ProduceResponse::default()
+    };
+    let deadline_ms = append.now_ms.saturating_add(request.timeout_ms.max(0).into());
+    match (acks, append.pending) {
+        (Acks::None, _) if has_error(&response) => Reply::Close("a produce with acks=0 failed"),
+        (Acks::None, _) => Reply::None,
+        (_, None) => Reply::Now(response),
+        (_, Some(pending)) => {
+            let (sender, receiver) = oneshot::channel();
+            let reply = move |ends| drop(sender.send(with_ends(response, ends)));
+            pending.wait(replicas.timers(), deadline_ms, Box::new(reply));
+            Reply::Later(receiver)
         }
     }
 }
