@@ -1,23 +1,48 @@
 //! A node: starts its parts in order, and stops them in the opposite one.
+//!
+//! Start: listeners are opened first, so that a port in use costs nothing; then the directories are locked, the metadata
+//! log is replayed, the logs of partitions are opened, the coordinators load, this node is unfenced; only then requests
+//! are served. Stop: nothing new is accepted; what waits is answered; the coordinators, the controller and the replicas
+//! end, and the mark of a clean stop is written last (rule 93).
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::config::NodeConfig;
-use crate::dispatch::{Api, ListenerInfo, Node};
+use metadata::Delta;
+use storage::{Disk, RealDisk};
+
+use crate::config::{Endpoint, NodeConfig};
+use crate::controller::{Controller, ControllerError, OpenController, OpenControllerError};
+use crate::coordinators::Groups;
+use crate::dispatch::{Api, ListenerInfo, Node, now_ms};
 use crate::halt::Halt;
 use crate::handlers::APIS;
-use crate::network::{self, BindError, NetworkServer};
+use crate::metadata::Listeners;
+use crate::network::{self, BindError, Bound, NetworkServer};
+use crate::replicas::{OpenReplicas, ProducerIds, Replicas, ReplicasError};
+use crate::storage_dirs::{StorageDirsError, open_log_dirs};
 
 /// How long a stop waits for requests that were started.
 const DRAIN_PATIENCE: Duration = Duration::from_secs(5);
 
-/// Why a node does not start, or does not go on. Each says what to do.
+/// Why a node does not start, or does not go on. Each is one line that says what to do.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
     /// A listener cannot be opened.
     #[error(transparent)]
     Bind(#[from] BindError),
+    /// A log directory is missing, foreign, locked or unwritable.
+    #[error(transparent)]
+    Directories(#[from] StorageDirsError),
+    /// The metadata log cannot be used.
+    #[error(transparent)]
+    Controller(#[from] OpenControllerError),
+    /// A partition's log cannot be used.
+    #[error(transparent)]
+    Replicas(#[from] ReplicasError),
+    /// The controller ended before the node served.
+    #[error(transparent)]
+    Unfence(#[from] ControllerError),
     /// The system gives no thread, timer or the like.
     #[error("the system does not give what a node needs: {0}")]
     System(#[from] std::io::Error),
@@ -46,10 +71,7 @@ impl Broker {
     pub(crate) fn start_serving(config: NodeConfig, apis: &'static [Api]) -> Result<Broker, StartError> {
         let bound = network::bind(&config.listeners, &config.network)?;
         let listeners = bound.iter().map(|bound| bound.info.clone()).collect();
-        let node = Arc::new(Node {
-            config: Arc::new(config),
-            halt: Arc::default(),
-        });
+        let node = Arc::new(start_parts(Arc::new(config), &bound)?);
         let network = NetworkServer::start(bound, apis, node.clone())?;
         // Harnesses of Apache Kafka wait for this very line.
         tracing::info!(
@@ -73,8 +95,82 @@ impl Broker {
         self.node.halt.clone()
     }
 
-    /// Stops in order: no new connection, no new request, then everything that was started is finished.
+    /// Stops in order, with everything flushed and marked clean.
     pub fn stop(self) {
+        let node = self.node;
+        self.network.drain();
+        node.groups.begin_stop();
+        node.replicas.begin_stop();
         self.network.stop(DRAIN_PATIENCE);
+        node.groups.stop();
+        node.controller.stop();
+        node.replicas.close(node.controller.broker_epoch());
+        tracing::info!(
+            "[KafkaRaftServer nodeId={}] Kafka Server stopped",
+            node.config.node_id.0
+        );
     }
+}
+
+/// Everything behind the network, from the directories to the leaderships.
+fn start_parts(config: Arc<NodeConfig>, bound: &[Bound]) -> Result<Node, StartError> {
+    let halt = Arc::<Halt>::default();
+    let disk: Arc<dyn Disk> = Arc::new(RealDisk);
+    let opened_dirs = open_log_dirs(&disk, &config)?;
+    let opening = OpenController {
+        disk,
+        config: config.clone(),
+        advertised: &advertised(&config, bound),
+        dirs: &opened_dirs,
+    };
+    let opened = opening.open(now_ms())?;
+    let image = opened.image();
+    let replicas = Replicas::open(OpenReplicas {
+        config: config.clone(),
+        halt: halt.clone(),
+        dirs: opened_dirs.log_dirs,
+        image: image.clone(),
+    })?;
+    let groups = Groups::of_replicas(&config, replicas.clone())?;
+    groups.apply(&image, &Delta::of_whole(&image));
+    let controller = opened.start(halt.clone(), listeners(&replicas, &groups))?;
+    controller.unfence()?;
+    Ok(Node {
+        config,
+        cluster_id: opened_dirs.cluster_id,
+        metadata: controller.cache().clone(),
+        producer_ids: Arc::new(producer_ids(controller.clone())),
+        controller,
+        replicas,
+        groups,
+        halt,
+    })
+}
+
+/// Who acts on new metadata.
+fn listeners(replicas: &Arc<Replicas>, groups: &Arc<Groups>) -> Listeners {
+    let (replicas, groups) = (replicas.clone(), groups.clone());
+    Listeners {
+        replicas: Box::new(move |image, delta| replicas.apply(image, delta)),
+        coordinators: Box::new(move |image, delta| groups.apply(image, delta)),
+    }
+}
+
+fn producer_ids(controller: Arc<Controller>) -> ProducerIds {
+    ProducerIds::new(Box::new(move || {
+        let answer = controller.allocate_producer_ids().blocking_recv();
+        let block = answer.ok()?.ok()?.ok()?;
+        Some(block.first.0..block.first.0 + i64::from(block.count))
+    }))
+}
+
+/// What clients are told, with the ports the system chose where it was asked to.
+fn advertised(config: &NodeConfig, bound: &[Bound]) -> Vec<Endpoint> {
+    let mut endpoints = config.advertised.clone();
+    for endpoint in endpoints.iter_mut().filter(|endpoint| endpoint.port == 0) {
+        if let Some(bound) = bound.iter().find(|bound| bound.info.name == endpoint.name) {
+            endpoint.port = bound.info.address.port();
+        }
+    }
+    endpoints
 }

@@ -2,12 +2,18 @@
 
 mod broker;
 pub mod config;
+mod controller;
+mod coordinators;
 pub mod dispatch;
+pub mod format;
 mod halt;
 pub mod handlers;
+mod metadata;
 pub mod metrics;
 mod network;
+mod replicas;
 mod serve;
+mod storage_dirs;
 
 pub use broker::{Broker, StartError};
 pub use halt::Halt;

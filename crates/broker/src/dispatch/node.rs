@@ -4,15 +4,30 @@ use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::config::NodeConfig;
+use crate::controller::Controller;
+use crate::coordinators::Groups;
 use crate::halt::Halt;
+use crate::metadata::MetadataCache;
+use crate::replicas::{ProducerIds, Replicas};
 
 /// The parts of a running node. Shared by all threads; each part guards itself.
-#[derive(Debug)]
 pub struct Node {
     /// What the node was told at its start.
-    pub config: Arc<NodeConfig>,
+    pub(crate) config: Arc<NodeConfig>,
+    /// The id of the cluster, from `meta.properties`.
+    pub(crate) cluster_id: Arc<str>,
+    /// What this node knows of the cluster.
+    pub(crate) metadata: Arc<MetadataCache>,
+    /// Decides on changes of the metadata.
+    pub(crate) controller: Arc<Controller>,
+    /// The partitions here.
+    pub(crate) replicas: Arc<Replicas>,
+    /// Ids for producers.
+    pub(crate) producer_ids: Arc<ProducerIds>,
+    /// The groups this node coordinates.
+    pub(crate) groups: Arc<Groups>,
     /// What a part calls when going on would do harm.
-    pub halt: Arc<Halt>,
+    pub(crate) halt: Arc<Halt>,
 }
 
 /// The time, in milliseconds since 1970: what cores take as an argument.

@@ -14,7 +14,7 @@ mod request_queue;
 mod server;
 
 pub use server::BindError;
-pub(crate) use server::{NetworkServer, bind};
+pub(crate) use server::{Bound, NetworkServer, bind};
 
 #[cfg(test)]
 mod tests;

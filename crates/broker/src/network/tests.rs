@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
+use storage::{Disk, RealDisk};
 use tempfile::TempDir;
 use tokio::sync::oneshot;
 use wire::header::{RequestHeader, ResponseHeader};
@@ -16,7 +17,8 @@ use wire::{Message, Reader, Request, Writer};
 
 use crate::Broker;
 use crate::config::NodeConfig;
-use crate::dispatch::{Api, ApiSpec, Handler, Node, Reply, RequestContext, api};
+use crate::dispatch::{Api, ApiSpec, Handler, Node, Reply, RequestContext, api, now_ms};
+use crate::format::{FormatOptions, format};
 
 const PATIENCE: Duration = Duration::from_secs(20);
 
@@ -139,6 +141,8 @@ impl Fixture {
             .chain(more)
             .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
         let config = NodeConfig::from_properties(properties.collect()).unwrap();
+        let disk: Arc<dyn Disk> = Arc::new(RealDisk);
+        format(&disk, &config, &FormatOptions::standalone("test"), now_ms()).unwrap();
         Fixture {
             broker: Broker::start_serving(config, APIS).unwrap(),
             _dir: dir,

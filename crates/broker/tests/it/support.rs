@@ -2,11 +2,15 @@
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
+use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use broker::Broker;
 use broker::config::NodeConfig;
+use broker::format::{FormatOptions, format};
 use bytes::Bytes;
+use storage::{Disk, RealDisk};
 use tempfile::TempDir;
 use wire::header::{RequestHeader, ResponseHeader};
 use wire::messages::api_versions::{ApiVersionsRequest, ApiVersionsResponse};
@@ -18,7 +22,8 @@ const PATIENCE: Duration = Duration::from_secs(20);
 /// A running broker; stopped when dropped.
 pub(crate) struct Node {
     broker: Option<Broker>,
-    _dir: TempDir,
+    config: NodeConfig,
+    dir: TempDir,
 }
 
 impl Node {
@@ -39,10 +44,28 @@ impl Node {
             .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
             .collect();
         let config = NodeConfig::from_properties(properties).unwrap();
+        let options = FormatOptions::standalone("test-cluster-of-one");
+        let disk: Arc<dyn Disk> = Arc::new(RealDisk);
+        format(&disk, &config, &options, broker::dispatch::now_ms()).unwrap();
         Node {
-            broker: Some(Broker::start(config).unwrap()),
-            _dir: dir,
+            broker: Some(Broker::start(config.clone()).unwrap()),
+            config,
+            dir,
         }
+    }
+
+    /// Stops the broker and starts it again on its data.
+    pub(crate) fn restart(&mut self) {
+        self.stop();
+        self.broker = Some(Broker::start(self.config.clone()).unwrap());
+    }
+
+    pub(crate) fn dir(&self) -> &Path {
+        self.dir.path()
+    }
+
+    pub(crate) fn config(&self) -> &NodeConfig {
+        &self.config
     }
 
     pub(crate) fn address_of(&self, listener: &str) -> SocketAddr {

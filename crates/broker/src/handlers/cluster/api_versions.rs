@@ -8,9 +8,12 @@
 
 use std::sync::Arc;
 
+use metadata::image::supported_features;
 use model::ErrorCode;
 use wire::api::ApiKey;
-use wire::messages::api_versions::{ApiVersion, ApiVersionsRequest, ApiVersionsResponse};
+use wire::messages::api_versions::{
+    ApiVersion, ApiVersionsRequest, ApiVersionsResponse, FinalizedFeatureKey, SupportedFeatureKey,
+};
 
 use crate::dispatch::{ApiSpec, ClientSoftware, Handler, Node, Reply, RequestContext};
 use crate::handlers::APIS;
@@ -23,7 +26,7 @@ impl Handler for ApiVersions {
     const SPEC: ApiSpec = ApiSpec::of::<ApiVersionsRequest>();
 
     fn handle(
-        _: &Arc<Node>,
+        node: &Arc<Node>,
         context: &RequestContext,
         request: ApiVersionsRequest,
     ) -> Reply<ApiVersionsResponse> {
@@ -42,10 +45,38 @@ impl Handler for ApiVersions {
         }
         let used_by = context.listener().used_by;
         let served = APIS.iter().filter(|api| api.spec.is_on(used_by));
+        let image = node.metadata.image();
         Reply::Now(ApiVersionsResponse {
             api_keys: served.map(|api| advertised(&api.spec)).collect(),
+            supported_features: supported(context.api_version),
+            finalized_features_epoch: image.position.offset.0,
+            finalized_features: image
+                .features
+                .iter()
+                .map(|(name, level)| finalized(name, level))
+                .collect(),
             ..ApiVersionsResponse::default()
         })
+    }
+}
+
+/// The features of this node. Readers before version 4 break on a lowest level of 0, so they are not told of those.
+fn supported(version: i16) -> Vec<SupportedFeatureKey> {
+    let features = supported_features().into_iter();
+    let told = features.filter(|(_, levels)| version >= 4 || levels.min > 0);
+    told.map(|(name, levels)| SupportedFeatureKey {
+        name: (&*name).into(),
+        min_version: levels.min,
+        max_version: levels.max,
+    })
+    .collect()
+}
+
+fn finalized(name: &str, level: i16) -> FinalizedFeatureKey {
+    FinalizedFeatureKey {
+        name: name.into(),
+        max_version_level: level,
+        min_version_level: level,
     }
 }
 
