@@ -221,7 +221,7 @@ impl Round {
     }
 
     /// Reads, and answers or parks.
-    pub(super) fn start(self: &Arc<Self>) {
+    pub(crate) fn start(self: &Arc<Self>) {
         self.run(false);
     }
 

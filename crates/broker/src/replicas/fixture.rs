@@ -10,10 +10,11 @@ use wire::internal::metadata_log::{
     ConfigRecord, PartitionChangeRecord, PartitionRecord, RemoveTopicRecord, TopicRecord,
 };
 
-use super::{OpenReplicas, OpenedDir, Replicas, ReplicasError};
+use super::{OpenReplicas, Replicas, ReplicasError};
 use crate::config::NodeConfig;
 use crate::dispatch::Reply;
 use crate::halt::Halt;
+use crate::storage_dirs::OpenedDir;
 
 const NODE: BrokerId = BrokerId(1);
 

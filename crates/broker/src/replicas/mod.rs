@@ -30,12 +30,12 @@ use std::thread::JoinHandle;
 
 use arc_swap::Guard;
 use metadata::Image;
-use model::{TopicPartition, Uuid};
+use model::TopicPartition;
 use parking_lot::Mutex;
 use replication::{
     CacheLimits, Newcomer, PartitionFetch, Session, SessionCache, SessionError, SessionRequest, TopicNaming,
 };
-use storage::{LastShutdown, LogDir, OpenError};
+use storage::OpenError;
 
 pub(crate) use fetch::{
     FetchAnswer, FetchKey, FetchLimits, FetchReply, PartitionAnswer, PartitionError, Round,
@@ -49,6 +49,7 @@ pub(crate) use waiting::ProduceToken;
 use crate::config::NodeConfig;
 use crate::dispatch::now_ms;
 use crate::halt::Halt;
+use crate::storage_dirs::OpenedDir;
 use dir::HostedDir;
 use fetch::{FetchSession, Lasting, Tells};
 use table::Table;
@@ -56,16 +57,6 @@ use timers::Timers;
 
 /// How long a fetch session is safe from eviction: Kafka's constant.
 const SESSION_EVICTION_MS: i64 = 120_000;
-
-/// A log directory that was opened: locked, and known to be of this node.
-pub struct OpenedDir {
-    /// The directory.
-    pub log_dir: Arc<LogDir>,
-    /// `directory.id` in its `meta.properties`.
-    pub directory_id: Uuid,
-    /// How it was left.
-    pub last_shutdown: LastShutdown,
-}
 
 /// What the replicas start from.
 pub struct OpenReplicas {

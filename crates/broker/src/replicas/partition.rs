@@ -264,11 +264,6 @@ impl HostedPartition {
         offset.0 < self.warm_from.load(Ordering::Relaxed)
     }
 
-    /// The epoch this broker leads it in.
-    pub(crate) fn leader_epoch(&self) -> Option<LeaderEpoch> {
-        self.lock().replica.as_ref().and_then(Replica::leader_epoch)
-    }
-
     /// Acts on what the metadata log says of it.
     pub(super) fn apply_role(
         &self,
@@ -303,6 +298,17 @@ impl HostedPartition {
             }
         }
         wake(woken);
+    }
+
+    /// Nothing becomes durable any more.
+    #[cfg(test)]
+    pub(crate) fn never_sync(&self) {
+        self.queued_for_sync.store(true, Ordering::Release);
+    }
+
+    /// Forgets producers that were idle too long.
+    pub(crate) fn expire_producers(&self, now_ms: i64) {
+        self.with(|replica, _| replica.log_mut().expire_producers(now_ms));
     }
 
     /// `file.delete.delay.ms`.

@@ -58,15 +58,6 @@ impl Topics {
         self.by_name.get(self.names.get(&id)?)
     }
 
-    /// All partitions that are served.
-    pub(crate) fn online(&self) -> impl Iterator<Item = &Arc<HostedPartition>> {
-        let all = self.by_name.values().flat_map(|topic| topic.partitions.values());
-        all.filter_map(|hosted| match hosted {
-            Hosted::Online(partition) => Some(partition),
-            Hosted::Offline => None,
-        })
-    }
-
     /// Adds a partition, or puts it in place of what was known of it.
     pub(super) fn insert(&mut self, name: &Arc<str>, id: Uuid, partition: i32, hosted: Hosted) {
         let topic = self.by_name.entry(name.clone()).or_insert_with(|| {

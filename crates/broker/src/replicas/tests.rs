@@ -207,7 +207,10 @@ fn a_partition_led_elsewhere_is_not_served_until_it_is_led_here_again() {
     );
     fixture.lead(id, 0, 1);
     commit(&orders, b"two");
-    assert_eq!(orders.leader_epoch().map(|epoch| epoch.0), Some(2));
+    assert_eq!(
+        orders.with(|replica, _| replica.leader_epoch().unwrap().0),
+        Some(2)
+    );
     let epochs = fixture.dir.path().join("data/orders-0/leader-epoch-checkpoint");
     assert_eq!(std::fs::read_to_string(epochs).unwrap(), "0\n2\n0 0\n2 1\n");
 }

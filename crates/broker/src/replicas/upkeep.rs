@@ -165,9 +165,9 @@ impl Replicas {
                 Task::LogStarts => dir.checkpoint_log_starts(),
                 Task::Retention => dir.delete_old_segments(now_ms),
                 Task::ProducerExpiry => {
-                    for partition in dir.members() {
-                        partition.with(|replica, _| replica.log_mut().expire_producers(now_ms));
-                    }
+                    dir.members()
+                        .iter()
+                        .for_each(|partition| partition.expire_producers(now_ms));
                     Ok(())
                 }
             };

@@ -20,7 +20,8 @@ use wire::{Records, Str};
 
 use crate::dispatch::{ApiSpec, Handler, Node, Reply, RequestContext};
 use crate::replicas::{
-    FetchAnswer, FetchKey, FetchLimits, FetchParts, PartitionAnswer, Prepared, Replicas, TopicKey,
+    FetchAnswer, FetchKey, FetchLimits, FetchParts, PartitionAnswer, PartitionError, Prepared, Replicas,
+    TopicKey,
 };
 
 /// The first version that names topics by id.
@@ -129,12 +130,12 @@ fn partition_fetch(asked: &FetchPartition) -> PartitionFetch {
 
 fn response(answer: FetchAnswer) -> FetchResponse {
     let mut topics: Vec<FetchableTopicResponse> = Vec::new();
-    for partition in answer.partitions {
-        let (name, id) = match &partition.key.topic {
+    for PartitionAnswer { key, result } in answer.partitions {
+        let (name, id) = match &key.topic {
             TopicKey::Name(name) => (&**name, Uuid::ZERO),
             TopicKey::Id(id) => ("", *id),
         };
-        let data = partition_data(partition.key.partition, partition);
+        let data = partition_data(key.partition, result);
         match topics.last_mut() {
             Some(topic) if *topic.topic == *name && topic.topic_id == id => topic.partitions.push(data),
             _ => topics.push(FetchableTopicResponse {
@@ -152,8 +153,8 @@ fn response(answer: FetchAnswer) -> FetchResponse {
     }
 }
 
-fn partition_data(index: i32, partition: PartitionAnswer) -> PartitionData {
-    match partition.result {
+fn partition_data(index: i32, result: Result<Fetched, PartitionError>) -> PartitionData {
+    match result {
         Ok(fetched) => found(index, fetched),
         Err(error) => failed(index, error.code()),
     }

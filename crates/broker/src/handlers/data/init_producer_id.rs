@@ -41,7 +41,7 @@ impl Handler for InitProducerId {
     }
 }
 
-fn refused(request: &InitProducerIdRequest) -> Option<ErrorCode> {
+pub(super) fn refused(request: &InitProducerIdRequest) -> Option<ErrorCode> {
     // Both or neither: an epoch belongs to an id.
     if (request.producer_id == -1) != (request.producer_epoch == -1) {
         return Some(ErrorCode::InvalidRequest);

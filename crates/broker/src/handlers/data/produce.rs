@@ -22,9 +22,7 @@ use wire::messages::produce::{
 use wire::records::{Attributes, BatchHeader, Codec};
 
 use crate::dispatch::{ApiSpec, Handler, Node, Reply, RequestContext, now_ms};
-use crate::replicas::{
-    Hosted, HostedPartition, PendingProduce, ProduceToken, Replicas, SlotEnd, Topics, is_internal,
-};
+use crate::replicas::{Hosted, HostedPartition, PendingProduce, ProduceToken, Replicas, SlotEnd, Topics};
 
 /// The first version that may carry zstd.
 const ZSTD_VERSION: i16 = 7;
