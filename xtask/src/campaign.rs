@@ -51,6 +51,9 @@ pub(crate) fn fuzz(arguments: &[String]) -> Result<()> {
         bail!("no fuzz target {stranger}; there are {}", all.join(", "));
     }
     let ledger = Ledger::open()?;
+    if !root().join("fuzz/corpus").exists() {
+        run(nightly("run --quiet --bin seeds").current_dir(root().join("fuzz")))?;
+    }
     for target in if chosen.is_empty() { &all } else { &chosen } {
         let mut done = ledger.executions()?.get(target).copied().unwrap_or(0);
         while done < runs {
@@ -78,15 +81,11 @@ fn fuzz_targets() -> Result<Vec<String>> {
 
 /// One slice: no panic, no more than 256 MiB, no input that takes a second.
 fn fuzz_slice(target: &str, runs: u64, seed: u64) -> Result<()> {
-    // Plain `cargo`, so that `+nightly` reaches rustup.
-    let mut command = Command::new("cargo");
-    command
-        .current_dir(root())
-        .env_remove("RUSTUP_TOOLCHAIN")
-        .env_remove("CARGO")
+    run(nightly("fuzz run")
+        .arg(target)
+        .arg("--")
         // What is freed goes back soon, or the sanitizer's own store would count as ours.
         .env("ASAN_OPTIONS", "quarantine_size_mb=16")
-        .args(["+nightly", "fuzz", "run", target, "--"])
         .args([
             "-rss_limit_mb=256",
             "-malloc_limit_mb=256",
@@ -94,8 +93,19 @@ fn fuzz_slice(target: &str, runs: u64, seed: u64) -> Result<()> {
             "-print_final_stats=1",
         ])
         .arg(format!("-runs={runs}"))
-        .arg(format!("-seed={}", seed % 1_000_000_007 + 1));
-    run(&mut command)
+        .arg(format!("-seed={}", seed % 1_000_000_007 + 1)))
+}
+
+/// A cargo of the nightly toolchain: called by its plain name, so that `+nightly` reaches rustup.
+fn nightly(arguments: &str) -> Command {
+    let mut command = Command::new("cargo");
+    command
+        .current_dir(root())
+        .env_remove("RUSTUP_TOOLCHAIN")
+        .env_remove("CARGO")
+        .arg("+nightly")
+        .args(arguments.split_whitespace());
+    command
 }
 
 /// `campaigns/fuzz.tsv`: one row a slice, so that a campaign goes on where the last one stopped.

@@ -1,0 +1,70 @@
+//! Seeds for the targets from the vectors that Apache Kafka's own classes wrote: a campaign that starts from them
+//! spends no time on learning what a request looks like.
+
+use std::fs;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use bytes::Bytes;
+use serde_json::Value;
+use wire::Message as _;
+use wire::api::ApiKey;
+use wire::header::RequestHeader;
+
+/// Where a seed goes.
+struct Seed {
+    target: &'static str,
+    bytes: Vec<u8>,
+}
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let fuzz = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let vectors = fuzz.join("../core/wire/tests/vectors");
+    let mut seeds = Vec::new();
+    for line in fs::read_to_string(vectors.join("wire.jsonl"))?.lines() {
+        seeds.extend(message_seed(&serde_json::from_str(line)?));
+    }
+    for line in fs::read_to_string(vectors.join("records.jsonl"))?.lines() {
+        let vector: Value = serde_json::from_str(line)?;
+        seeds.push(Seed { target: "records", bytes: unhex(&vector["hex"]) });
+    }
+    for (number, seed) in seeds.iter().enumerate() {
+        let folder: PathBuf = fuzz.join("corpus").join(seed.target);
+        fs::create_dir_all(&folder)?;
+        fs::File::create(folder.join(format!("seed-{number}")))?.write_all(&seed.bytes)?;
+    }
+    println!("{} seeds", seeds.len());
+    Ok(())
+}
+
+fn message_seed(vector: &Value) -> Option<Seed> {
+    let name = vector["message"].as_str()?;
+    let version = i16::try_from(vector["version"].as_i64()?).ok()?;
+    let body = unhex(&vector["hex"]);
+    let key_of = |suffix: &str| {
+        let name = name.strip_suffix(suffix)?;
+        ApiKey::ALL.iter().copied().find(|key| key.name() == name)
+    };
+    if let Some(key) = key_of("Request") {
+        let header = RequestHeader {
+            request_api_key: key.key(),
+            request_api_version: version,
+            correlation_id: 1,
+            client_id: None,
+        };
+        let header: Bytes = header.to_bytes(RequestHeader::version(key, version)).ok()?;
+        return Some(Seed { target: "request", bytes: [&header[..], &body].concat() });
+    }
+    if let Some(key) = key_of("Response") {
+        let prefix = [u8::try_from(key.key()).ok()?, u8::try_from(version).ok()?];
+        return Some(Seed { target: "response", bytes: [&prefix[..], &body].concat() });
+    }
+    // A value of some coordinator's record: the first byte chooses the topic, two more are its version.
+    let prefix = [0, 0, u8::try_from(version).ok()?];
+    name.ends_with("Value").then(|| Seed { target: "log_records", bytes: [&prefix[..], &body].concat() })
+}
+
+fn unhex(text: &Value) -> Vec<u8> {
+    let text = text.as_str().unwrap_or_default();
+    (0..text.len() / 2).filter_map(|at| u8::from_str_radix(text.get(2 * at..2 * at + 2)?, 16).ok()).collect()
+}
