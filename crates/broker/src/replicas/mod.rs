@@ -59,15 +59,15 @@ use timers::Timers;
 const SESSION_EVICTION_MS: i64 = 120_000;
 
 /// What the replicas start from.
-pub struct OpenReplicas {
+pub(crate) struct OpenReplicas {
     /// What the node was told.
-    pub config: Arc<NodeConfig>,
+    pub(crate) config: Arc<NodeConfig>,
     /// What is called when going on would do harm.
-    pub halt: Arc<Halt>,
+    pub(crate) halt: Arc<Halt>,
     /// The log directories.
-    pub dirs: Vec<OpenedDir>,
+    pub(crate) dirs: Vec<OpenedDir>,
     /// What the metadata log says.
-    pub image: Arc<Image>,
+    pub(crate) image: Arc<Image>,
 }
 
 /// Why the replicas cannot be opened.
@@ -92,7 +92,7 @@ pub enum ReplicasError {
 }
 
 /// The replicas of this broker.
-pub struct Replicas {
+pub(crate) struct Replicas {
     config: Arc<NodeConfig>,
     dirs: Vec<Arc<HostedDir>>,
     table: Table,
@@ -124,7 +124,7 @@ pub(crate) struct FetchParts {
 
 impl Replicas {
     /// Opens every partition, repairing what a crash left, leads what the image says, and starts the threads.
-    pub fn open(open: OpenReplicas) -> Result<Arc<Replicas>, ReplicasError> {
+    pub(crate) fn open(open: OpenReplicas) -> Result<Arc<Replicas>, ReplicasError> {
         let now = now_ms();
         let (dirs, topics) = load::load(&open, now)?;
         let slots = open.config.fetch.session_cache_slots;

@@ -32,7 +32,7 @@ struct Job<'a> {
 impl Replicas {
     /// Acts on a change of the metadata. When this returns, what the image says is led here is served here. Called by
     /// the publisher of images, one change at a time, before anybody else is shown the image.
-    pub fn apply(&self, image: &Image, delta: &Delta) {
+    pub(crate) fn apply(&self, image: &Image, delta: &Delta) {
         for (id, change) in &delta.topics {
             if change.fate == TopicFate::Deleted {
                 self.delete_topic(*id);

@@ -12,14 +12,14 @@ use super::partition::HostedPartition;
 
 impl Replicas {
     /// The node begins to stop: parked fetches are answered at once, and new ones do not park. Produces are served on.
-    pub fn begin_stop(&self) {
+    pub(crate) fn begin_stop(&self) {
         self.stopping.store(true, Ordering::Release);
         self.timers.begin_stop();
     }
 
     /// Closes every log, writes the checkpoints, and last marks the directories as left in order whose logs were all
     /// closed (rule 93). Nothing else in them is open any more, the metadata log neither.
-    pub fn close(&self, broker_epoch: BrokerEpoch) {
+    pub(crate) fn close(&self, broker_epoch: BrokerEpoch) {
         self.join_threads();
         let threads = self.config.logs.recovery_threads_per_data_dir.max(1);
         for dir in self.dirs.iter().filter(|dir| !dir.is_failed()) {

@@ -740,55 +740,82 @@ fn case_27_a_fetch_inside_a_batch_gets_the_batch() {
     assert_eq!((spans(1), spans(3), spans(4)), (vec![0, 2], vec![2], vec![]));
 }
 
-#[test]
-fn case_28_sessions_answer_what_changed_and_an_idle_round_waits() {
+/// A session over `orders` and the two partitions of `quiet`.
+struct FetchSession<'a> {
+    fixture: &'a Fixture,
+    id: i32,
+}
+
+impl<'a> FetchSession<'a> {
+    fn open(fixture: &'a Fixture) -> (FetchSession<'a>, Vec<PartitionData>) {
+        let open = FetchRequest {
+            session_epoch: 0,
+            topics: vec![
+                fetch_topic("orders", &[(0, 0)]),
+                fetch_topic("quiet", &[(0, 0), (1, 0)]),
+            ],
+            ..fetch_request("orders", 0)
+        };
+        let opened = ask(fixture, &open);
+        (
+            FetchSession {
+                fixture,
+                id: opened.session_id,
+            },
+            partitions(opened),
+        )
+    }
+
+    fn round(&self, epoch: i32, topics: Vec<FetchTopic>, max_wait_ms: i32) -> FetchRequest {
+        FetchRequest {
+            session_id: self.id,
+            session_epoch: epoch,
+            topics,
+            max_wait_ms,
+            min_bytes: 1,
+            ..FetchRequest::default()
+        }
+    }
+
+    /// An answer without a wait.
+    fn ask(&self, epoch: i32, topics: Vec<FetchTopic>) -> FetchResponse {
+        ask(self.fixture, &self.round(epoch, topics, 0))
+    }
+}
+
+fn with_quiet_topic() -> Fixture {
     let mut fixture = orders(&[]);
     fixture.topic("quiet", 2, &[]);
     send(&fixture, batch(1));
-    let open = FetchRequest {
-        session_epoch: 0,
-        topics: vec![
-            fetch_topic("orders", &[(0, 0)]),
-            fetch_topic("quiet", &[(0, 0), (1, 0)]),
-        ],
-        ..fetch_request("orders", 0)
-    };
-    let opened = ask(&fixture, &open);
-    let session_id = opened.session_id;
-    assert!(session_id > 0);
-    assert_eq!(partitions(opened).len(), 3, "the first answer names everything");
-    let round = |epoch, topics, forgotten_topics_data, max_wait_ms| FetchRequest {
-        session_id,
-        session_epoch: epoch,
-        topics,
-        forgotten_topics_data,
-        max_wait_ms,
-        min_bytes: 1,
-        ..FetchRequest::default()
-    };
-    let again = ask(&fixture, &round(1, vec![], vec![], 0));
+    fixture
+}
+
+#[test]
+fn case_28_a_session_answers_what_changed_and_an_idle_round_waits() {
+    let fixture = with_quiet_topic();
+    let (session, opened) = FetchSession::open(&fixture);
+    assert!(session.id > 0);
+    assert_eq!(opened.len(), 3, "the first answer names everything");
+    let again = partitions(session.ask(1, vec![]));
     assert_eq!(
-        (count_of(&first(again.clone())), partitions(again).len()),
+        (again.len(), count_of(&again[0])),
         (1, 1),
         "the client did not move on"
     );
     let began = std::time::Instant::now();
     let idle = ask(
         &fixture,
-        &round(2, vec![fetch_topic("orders", &[(0, 1)])], vec![], 150),
+        &session.round(2, vec![fetch_topic("orders", &[(0, 1)])], 150),
     );
-    assert!(
-        began.elapsed() >= Duration::from_millis(140),
-        "case 28: an idle round waits"
-    );
+    assert!(began.elapsed() >= Duration::from_millis(140));
     assert_eq!(
         (idle.error_code, idle.session_id, partitions(idle).len()),
-        (0, session_id, 0)
+        (0, session.id, 0)
     );
     let waiting = fetch(
         fixture.replicas(),
         NEWEST_FETCH,
-        &round(3, vec![], vec![], 20_000),
+        &session.round(3, vec![], 20_000),
     );
     only(answer(produce(
         fixture.replicas(),
@@ -803,46 +830,45 @@ fn case_28_sessions_answer_what_changed_and_an_idle_round_waits() {
             .collect::<Vec<_>>(),
         [(1, 4)]
     );
+}
+
+#[test]
+fn case_28_what_is_forgotten_is_not_told_of() {
+    let fixture = with_quiet_topic();
+    let (session, _) = FetchSession::open(&fixture);
     let forgotten = ForgottenTopic {
-        topic: "quiet".into(),
-        partitions: vec![0, 1],
+        topic: "orders".into(),
+        partitions: vec![0],
         ..ForgottenTopic::default()
     };
-    let moved = round(4, vec![], vec![forgotten], 0);
+    let round = FetchRequest {
+        forgotten_topics_data: vec![forgotten],
+        ..session.round(1, vec![], 0)
+    };
+    assert_eq!(partitions(ask(&fixture, &round)).len(), 0);
+    send(&fixture, batch(1));
+    assert_eq!(partitions(session.ask(2, vec![])).len(), 0);
+}
+
+#[test]
+fn case_28_a_wrong_round_an_unknown_session_and_a_closed_one_are_told_apart() {
+    let fixture = with_quiet_topic();
+    let (session, _) = FetchSession::open(&fixture);
+    assert_eq!(session.ask(2, vec![]).error_code, 71, "a round too early");
+    assert_eq!(session.ask(1, vec![]).error_code, 0);
+    assert_eq!(session.ask(1, vec![]).error_code, 71, "a round that was already");
+    let unknown = FetchSession {
+        fixture: &fixture,
+        id: session.id ^ 1,
+    };
+    let refused = unknown.ask(2, vec![]);
     assert_eq!(
-        partitions(ask(&fixture, &moved)).len(),
-        0,
-        "what was forgotten is not told of"
+        (refused.error_code, refused.session_id, refused.responses.len()),
+        (70, 0, 0)
     );
-    assert_eq!(
-        ask(&fixture, &round(4, vec![], vec![], 0)).error_code,
-        71,
-        "a round that was already"
-    );
-    assert_eq!(
-        ask(
-            &fixture,
-            &FetchRequest {
-                session_id: session_id ^ 1,
-                ..round(5, vec![], vec![], 0)
-            }
-        )
-        .error_code,
-        70
-    );
-    let closing = ask(
-        &fixture,
-        &FetchRequest {
-            session_epoch: -1,
-            ..round(5, vec![], vec![], 0)
-        },
-    );
+    let closing = session.ask(-1, vec![]);
     assert_eq!((closing.error_code, closing.session_id), (0, 0));
-    assert_eq!(
-        ask(&fixture, &round(5, vec![], vec![], 0)).error_code,
-        70,
-        "it was closed"
-    );
+    assert_eq!(session.ask(2, vec![]).error_code, 70, "it was closed");
 }
 
 #[test]
