@@ -207,6 +207,104 @@ fn trailing_bytes() -> u64 {
 }
 
 #[test]
+fn row_14_a_length_beyond_the_frame_closes() {
+    let node = Node::start(&[]);
+    // FindCoordinator: key. JoinGroup: group id. ListGroups: an array of states. Metadata: an array of topics.
+    let bodies: [(i16, i16, bool, &[u8]); 8] = [
+        (10, 0, false, &[0x7f, 0xff, b'a']),
+        (10, 0, false, &[0xff, 0xfe, b'a']),
+        (11, 0, false, &[0x80, 0x00]),
+        (16, 4, true, &[0xff, 0xff, 0xff, 0xff, 0x07, 0]),
+        (16, 4, true, &[0x80, 0x94, 0xeb, 0xdc, 0x03, 0]),
+        (
+            8,
+            2,
+            false,
+            &[
+                0, 1, b'g', 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x7f, 0xff, 0xff, 0xff,
+            ],
+        ),
+        (
+            8,
+            2,
+            false,
+            &[
+                0, 1, b'g', 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 0xff, 0xfe,
+            ],
+        ),
+        (
+            0,
+            3,
+            false,
+            &[0xff, 0xff, 0, 1, 0, 0, 0, 9, 0x7f, 0xff, 0xff, 0xff],
+        ),
+    ];
+    let before = resident_bytes();
+    for (key, version, flexible, body) in bodies {
+        let mut request = header(key, version, flexible);
+        request.extend_from_slice(body);
+        assert_closes(&node, &framed(&request));
+    }
+    assert!(resident_bytes() < before + (16 << 20));
+    node.assert_alive();
+}
+
+#[test]
+fn row_15_null_where_there_must_be_a_value_closes() {
+    let node = Node::start(&[]);
+    let mut find_coordinator = header(10, 0, false);
+    find_coordinator.extend_from_slice(&[0xff, 0xff]);
+    assert_closes(&node, &framed(&find_coordinator));
+    let mut api_versions = header(18, 4, true);
+    api_versions.extend_from_slice(&[0, 2, b'1', 0]);
+    assert_closes(&node, &framed(&api_versions));
+    node.assert_alive();
+}
+
+#[test]
+fn row_16_a_varint_longer_than_its_type_closes() {
+    let node = Node::start(&[]);
+    for varint in [
+        &[0x85, 0x80, 0x80, 0x80, 0x80, 0x00][..],
+        &[0x85, 0x80, 0x80, 0x80, 0x10],
+    ] {
+        let mut request = header(18, 4, true);
+        request.extend_from_slice(varint);
+        request.extend_from_slice(b"test\x041.0\x00");
+        assert_closes(&node, &framed(&request));
+    }
+    node.assert_alive();
+}
+
+#[test]
+fn row_17_tagged_fields_are_bounded_ordered_and_skipped_when_unknown() {
+    let node = Node::start(&[]);
+    let request = |tags: &[u8]| {
+        let mut request = header(18, 4, true);
+        request.extend_from_slice(b"\x05test\x041.0");
+        request.extend_from_slice(tags);
+        framed(&request)
+    };
+    let huge_count = [0xff, 0xff, 0xff, 0xff, 0x0f];
+    let beyond_frame = [1, 0, 0x7f, 1];
+    let twice = [2, 0, 1, b'a', 0, 1, b'b'];
+    let unsorted = [2, 5, 1, b'a', 4, 1, b'b'];
+    for tags in [&huge_count[..], &beyond_frame, &twice, &unsorted] {
+        assert_closes(&node, &request(tags));
+    }
+    let mut client = node.connect();
+    client.send_bytes(&request(&[2, 5, 1, b'a', 77, 0]));
+    assert_eq!(client.receive::<ApiVersionsRequest>(4, 7).error_code, 0);
+    // The header's own tags likewise.
+    let mut tagged_header = header(18, 4, false);
+    tagged_header.extend_from_slice(&[1, 9, 2, b'a', b'b']);
+    tagged_header.extend_from_slice(b"\x05test\x041.0\x00");
+    client.send_bytes(&framed(&tagged_header));
+    assert_eq!(client.receive::<ApiVersionsRequest>(4, 7).error_code, 0);
+    node.assert_alive();
+}
+
+#[test]
 fn row_42_any_client_id_is_taken() {
     let node = Node::start(&[]);
     let long = "x".repeat(32_767);

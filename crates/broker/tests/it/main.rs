@@ -3,5 +3,8 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod bad_input;
+mod groups;
+mod cluster;
 mod reactor;
+mod start;
 mod support;

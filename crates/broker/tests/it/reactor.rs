@@ -2,8 +2,6 @@
 
 use std::time::{Duration, Instant};
 
-use broker::config::NodeConfig;
-use broker::{BindError, Broker, StartError};
 use wire::ApiKey;
 use wire::messages::api_versions::ApiVersionsRequest;
 
@@ -29,27 +27,6 @@ fn replies_of_one_connection_come_in_the_order_of_its_requests() {
         let versions = client.receive::<ApiVersionsRequest>(version, correlation_id);
         assert_eq!(versions.error_code, 0);
     }
-}
-
-#[test]
-fn a_port_in_use_is_one_line_that_says_what_to_do() {
-    let node = Node::start(&[]);
-    let listeners = format!("PLAINTEXT://{},CONTROLLER://127.0.0.1:0", node.address());
-    let properties = [
-        ("process.roles", "broker,controller"),
-        ("node.id", "1"),
-        ("controller.listener.names", "CONTROLLER"),
-        ("listeners", listeners.as_str()),
-    ];
-    let properties = properties.map(|(name, value)| (name.to_owned(), value.to_owned()));
-    let config = NodeConfig::from_properties(properties.into_iter().collect()).unwrap();
-    let error = Broker::start(config).map(|_| ()).unwrap_err();
-    assert!(matches!(error, StartError::Bind(BindError::InUse(_))), "{error}");
-    let text = error.to_string();
-    assert!(
-        text.contains("in use; stop the process") && !text.contains('\n'),
-        "{text}"
-    );
 }
 
 #[test]
