@@ -33,5 +33,5 @@ pub use request::{
     LeavingMember, LeftMember, ListedGroup, MetadataTooLarge, Newcomers, OffsetToCommit, Protocol, Rejoins,
     Stability, SyncGroup, Synced, TopicToFetch, UnstableOffset,
 };
-pub use shard::{GroupShard, Marker, Step, Write};
+pub use shard::{GroupEvent, GroupShard, Happening, Marker, Step, Write};
 pub use time::Now;

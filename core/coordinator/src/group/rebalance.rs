@@ -7,7 +7,7 @@ use bytes::Bytes;
 use super::{Gathering, Group, InitialDelay, Phase, Unsynced};
 use crate::error::GroupError;
 use crate::record::Record;
-use crate::shard::{Completion, Scene};
+use crate::shard::{Completion, Happening, Scene};
 
 impl<T> Group<T> {
     /// Members changed: begins a rebalance, or ends the one that was waiting for exactly this.
@@ -26,6 +26,7 @@ impl<T> Group<T> {
         if matches!(self.phase, Phase::CompletingRebalance(_)) {
             self.answer_parked_syncs(scene, GroupError::RebalanceInProgress);
         }
+        scene.tell(&self.id, self.generation, Happening::Rebalances);
         let rebalance_timeout_ms = self.roster.rebalance_timeout_ms();
         if matches!(self.phase, Phase::Empty) {
             let delay_ms = scene.config.initial_rebalance_delay_ms.max(0);
@@ -110,6 +111,7 @@ impl<T> Group<T> {
         self.protocol = self.roster.elect_protocol();
         let until = scene.now.after(self.roster.rebalance_timeout_ms());
         let members = self.roster.ids(|_| true);
+        scene.tell(&self.id, self.generation, Happening::Gathered(members.len()));
         let unsynced = Unsynced {
             members: members.iter().cloned().collect(),
             until: Some(until),
@@ -133,6 +135,7 @@ impl<T> Group<T> {
         self.protocol = None;
         self.leader = None;
         self.enter(Phase::Empty, scene.now);
+        scene.tell(&self.id, self.generation, Happening::Empty);
         let metadata = self.metadata(|_, _| Bytes::new());
         let record = Record::Group {
             group: Arc::clone(&self.id),

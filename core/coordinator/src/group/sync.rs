@@ -9,7 +9,7 @@ use super::{Group, Phase, Unsynced};
 use crate::error::GroupError;
 use crate::record::Record;
 use crate::request::{SyncGroup, Synced};
-use crate::shard::{Completion, Scene};
+use crate::shard::{Completion, Happening, Scene};
 
 /// The assignment of one generation, on its way into the log.
 #[derive(Debug)]
@@ -96,6 +96,7 @@ impl<T> Group<T> {
                 ..std::mem::take(unsynced)
             };
             self.enter(Phase::Stable(unsynced), scene.now);
+            scene.tell(&self.id, self.generation, Happening::Stable);
         }
         for id in self.roster.ids(|_| true) {
             let Some(member) = self.roster.get_mut(&id) else {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{Gathering, Group, Phase};
-use crate::shard::Scene;
+use crate::shard::{Happening, Scene};
 
 impl<T> Group<T> {
     /// Does what is due, and sets when to look again.
@@ -41,6 +41,7 @@ impl<T> Group<T> {
             return;
         }
         for member in members {
+            scene.tell(&self.id, self.generation, Happening::Expired(Arc::clone(&member)));
             self.dismiss(scene, &member);
         }
         self.prepare_rebalance(scene);
@@ -71,6 +72,7 @@ impl<T> Group<T> {
         if member.is_excused() {
             return; // It is expected again once its parked request is answered.
         }
+        scene.tell(&self.id, self.generation, Happening::Expired(Arc::clone(id)));
         self.dismiss(scene, id);
         if !matches!(self.phase, Phase::Empty) {
             self.rebalance_or_complete(scene);

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use flight::Flights;
 use room::Room;
 pub(crate) use step::{Completion, Scene};
-pub use step::{Step, Write};
+pub use step::{GroupEvent, Happening, Step, Write};
 
 use crate::config::GroupConfig;
 use crate::error::{GroupError, WriteError};

@@ -1,5 +1,6 @@
 //! What comes out of a decision: answers for now, and writes whose answers come when they are committed.
 
+use std::fmt;
 use std::sync::Arc;
 
 use crate::config::GroupConfig;
@@ -17,6 +18,47 @@ pub struct Step<T> {
     pub answers: Vec<(T, Answer)>,
     /// What to append, in order, each as one batch (rule 139).
     pub writes: Vec<Write<T>>,
+    /// What an operator may want to read of.
+    pub events: Vec<GroupEvent>,
+}
+
+/// Something that happened to a group.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GroupEvent {
+    /// The group.
+    pub group: Arc<str>,
+    /// The generation it is at.
+    pub generation: i32,
+    /// What happened.
+    pub what: Happening,
+}
+
+/// What happened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Happening {
+    /// Members must join again.
+    Rebalances,
+    /// A generation began, of so many members.
+    Gathered(usize),
+    /// Everybody has an assignment.
+    Stable,
+    /// The last member is gone.
+    Empty,
+    /// A member was not heard of in time.
+    Expired(Arc<str>),
+}
+
+impl fmt::Display for GroupEvent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "group {:?}, generation {}: ", self.group, self.generation)?;
+        match &self.what {
+            Happening::Rebalances => f.write_str("rebalances"),
+            Happening::Gathered(members) => write!(f, "gathered {members} members"),
+            Happening::Stable => f.write_str("stable"),
+            Happening::Empty => f.write_str("empty"),
+            Happening::Expired(member) => write!(f, "member {member:?} was not heard of in time"),
+        }
+    }
 }
 
 impl<T> Step<T> {
@@ -24,13 +66,14 @@ impl<T> Step<T> {
         Step {
             answers: Vec::new(),
             writes: Vec::new(),
+            events: Vec::new(),
         }
     }
 
     pub(crate) fn answered(token: T, answer: Answer) -> Step<T> {
         Step {
             answers: vec![(token, answer)],
-            writes: Vec::new(),
+            ..Step::new()
         }
     }
 }
@@ -95,6 +138,14 @@ impl<T> Scene<'_, T> {
         if let Some(token) = token {
             self.step.answers.push((token, answer));
         }
+    }
+
+    pub(crate) fn tell(&mut self, group: &Arc<str>, generation: i32, what: Happening) {
+        self.step.events.push(GroupEvent {
+            group: Arc::clone(group),
+            generation,
+            what,
+        });
     }
 
     pub(crate) fn write(&mut self, group: &Arc<str>, records: Vec<Record>, completion: Completion<T>) {

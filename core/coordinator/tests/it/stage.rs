@@ -68,6 +68,7 @@ pub(crate) struct Stage {
     ids: BTreeMap<String, usize>,
     held: bool,
     failure: Option<WriteError>,
+    pub(crate) events: Vec<String>,
 }
 
 impl Stage {
@@ -89,6 +90,7 @@ impl Stage {
             ids: BTreeMap::new(),
             held: false,
             failure: None,
+            events: Vec::new(),
         }
     }
 
@@ -129,6 +131,7 @@ impl Stage {
     }
 
     pub(crate) fn take(&mut self, step: Step<String>) {
+        self.events.extend(step.events.iter().map(ToString::to_string));
         for (label, answer) in step.answers {
             self.output.push(format!("{label}: {}", show_answer(&answer)));
         }

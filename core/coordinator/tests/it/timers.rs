@@ -207,3 +207,34 @@ fn deadlines_go_by_the_steady_clock() {
     stage.run("heartbeat a1 1");
     assert_eq!(stage.output, ["ok"]);
 }
+
+#[test]
+fn what_happens_to_a_group_is_told() {
+    let mut stage = Stage::new(GroupConfig {
+        initial_rebalance_delay_ms: 0,
+        ..GroupConfig::default()
+    });
+    for line in [
+        "a: join v3",
+        "a: sync a1 1 a1=x",
+        "b: join v3",
+        "a: join a1",
+        "at 100000",
+    ] {
+        stage.run(line);
+    }
+    assert_eq!(
+        stage.events,
+        [
+            "group \"g\", generation 0: rebalances",
+            "group \"g\", generation 1: gathered 1 members",
+            "group \"g\", generation 1: stable",
+            "group \"g\", generation 1: rebalances",
+            "group \"g\", generation 2: gathered 2 members",
+            "group \"g\", generation 2: member \"a1\" was not heard of in time",
+            "group \"g\", generation 2: rebalances",
+            "group \"g\", generation 2: member \"b1\" was not heard of in time",
+            "group \"g\", generation 3: empty",
+        ]
+    );
+}

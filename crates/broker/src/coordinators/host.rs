@@ -165,6 +165,9 @@ impl Host {
         let mut steps = vec![step];
         while let Some(step) = steps.pop() {
             answers.extend(step.answers);
+            for event in step.events {
+                tracing::info!("{event}");
+            }
             for write in step.writes {
                 match self.append(&write, now) {
                     Ok(first_offset) => shard.appended(now, write, first_offset.0),

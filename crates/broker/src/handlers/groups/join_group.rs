@@ -39,6 +39,12 @@ impl Handler for JoinGroup {
             ));
         };
         let join = to_domain(context, &request, &unique);
+        tracing::debug!(
+            group = &*join.group,
+            member = &*join.member,
+            reason = request.reason.as_deref(),
+            "joins"
+        );
         let member = request.member_id.clone();
         ask(
             node,

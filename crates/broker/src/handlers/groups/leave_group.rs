@@ -37,6 +37,10 @@ impl Handler for LeaveGroup {
             });
             members.collect()
         };
+        for leaving in &request.members {
+            let (member, reason) = (&*leaving.member_id, leaving.reason.as_deref());
+            tracing::debug!(group = &*request.group_id, member, reason, "leaves");
+        }
         let leave = coordinator::LeaveGroup {
             group: own(&request.group_id),
             members,
