@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
+use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use model::ErrorCode;
@@ -69,6 +70,23 @@ impl Client {
         })
     }
 
+    /// Connects to any broker, or fails within `patience`: for tools, which should not wait for a broker that is not there
+    /// as long as a service would.
+    pub async fn connect(&self, patience: Duration) -> Result<(), ClientError> {
+        let deadline = Instant::now() + patience;
+        let mut backoff = Backoff::new(self.config());
+        loop {
+            let error = match timeout_at(deadline, self.to_any()).await {
+                Ok(Ok(_)) => return Ok(()),
+                Ok(Err(error)) => error,
+                Err(_) => ClientError::Unreachable(self.config().bootstrap_servers.join(", ").into()),
+            };
+            if !backoff.wait(deadline).await {
+                return Err(error);
+            }
+        }
+    }
+
     /// The settings it was made with.
     pub fn config(&self) -> &ClientConfig {
         &self.inner.config
@@ -79,32 +97,40 @@ impl Client {
         self.inner.metadata.load_full()
     }
 
-    /// The topic of a name, from the cache where that is fresh.
+    /// The topic of a name, from the cache where that is fresh. With [`WhenMissing::Fail`], the error of a topic that does
+    /// not exist is `UNKNOWN_TOPIC_OR_PARTITION`, at once.
     pub async fn topic(&self, name: &str, missing: WhenMissing) -> Result<Arc<Topic>, ClientError> {
-        let names = [name];
-        let what = format!("looking up topic `{name}`");
-        self.retry(&what, || async {
-            if let Some(entry) = self.metadata().topics.get(name)
-                && entry.learned.elapsed() < self.config().metadata_max_age
-                && let Ok(topic) = &entry.topic
-            {
-                return Ok(topic.clone());
-            }
-            self.refresh_topics(&names, missing).await?;
-            let metadata = self.metadata();
-            match metadata.topics.get(name).map(|entry| &entry.topic) {
-                Some(Ok(topic)) => Ok(topic.clone()),
-                Some(Err(error)) if missing == WhenMissing::Fail && is_missing(error) => {
-                    Err(ClientError::refused(format!("topic `{name}` does not exist")))
-                }
-                Some(Err(error)) => Err(ClientError::broker(&what, error.clone())),
-                None => Err(ClientError::broker(
-                    &what,
-                    ErrorCode::UnknownTopicOrPartition.into(),
-                )),
-            }
-        })
-        .await
+        let what = format!("topic `{name}`");
+        let found = self
+            .retry(&what, || self.look_up_topic(name, missing, &what))
+            .await?;
+        found.map_err(|error| ClientError::broker(&what, error))
+    }
+
+    /// One look for a topic. The inner error is for good, the outer one may pass.
+    async fn look_up_topic(
+        &self,
+        name: &str,
+        missing: WhenMissing,
+        what: &str,
+    ) -> Result<Result<Arc<Topic>, BrokerError>, ClientError> {
+        if let Some(entry) = self.metadata().topics.get(name)
+            && entry.learned.elapsed() < self.config().metadata_max_age
+            && let Ok(topic) = &entry.topic
+        {
+            return Ok(Ok(topic.clone()));
+        }
+        self.refresh_topics(&[name], missing).await?;
+        let metadata = self.metadata();
+        let error = match metadata.topics.get(name).map(|entry| &entry.topic) {
+            Some(Ok(topic)) => return Ok(Ok(topic.clone())),
+            Some(Err(error)) => error.clone(),
+            None => ErrorCode::UnknownTopicOrPartition.into(),
+        };
+        if missing == WhenMissing::Fail && is_missing(&error) {
+            return Ok(Err(error));
+        }
+        Err(ClientError::broker(what, error))
     }
 
     /// Asks for the topics of these names anew. Topics that do not exist become errors in the cache.

@@ -51,7 +51,12 @@ impl RecordKind {
         (self.read_key)(key)
     }
 
-    /// The version of a record's value, and the value.
+    /// The version of a record's value, and the value as it lies in the log.
+    pub fn stored_value(&self, value: Bytes) -> Result<(i16, Value), DecodeError> {
+        (self.read_value)(value)
+    }
+
+    /// The version of a record's value, and the value as Kafka's dump shows it.
     pub fn value_to_value(&self, value: Bytes) -> Result<(i16, Value), DecodeError> {
         let (version, mut value) = (self.read_value)(value)?;
         if let Some(show) = self.show {

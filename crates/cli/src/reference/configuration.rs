@@ -22,7 +22,11 @@ pub(super) fn page() -> String {
     }
     chapter_of(&mut page, "Topics", topic_keys());
     chapter_of(&mut page, "Groups", group_keys());
-    chapter_of(&mut page, "Subscriptions to client metrics", client_metrics_keys());
+    chapter_of(
+        &mut page,
+        "Subscriptions to client metrics",
+        client_metrics_keys(),
+    );
     page
 }
 
@@ -31,7 +35,9 @@ fn chapter_of(page: &mut String, title: &str, keys: &[ConfigKey]) {
     let shown = || keys.iter().filter(|key| !key.name.starts_with("internal."));
     let _ = write!(page, "\n## {title}\n");
     if shown().any(ConfigKey::is_honoured) {
-        page.push_str("\n| key | type | default | change | what it does |\n| --- | --- | --- | --- | --- |\n");
+        page.push_str(
+            "\n| key | type | default | change | what it does |\n| --- | --- | --- | --- | --- |\n",
+        );
     }
     for key in shown().filter(|key| key.is_honoured()) {
         let _ = writeln!(
@@ -44,9 +50,16 @@ fn chapter_of(page: &mut String, title: &str, keys: &[ConfigKey]) {
             cell(&what_it_does(key))
         );
     }
-    let later: Vec<_> = shown().filter(|key| !key.is_honoured()).map(|key| format!("`{}`", key.name)).collect();
+    let later: Vec<_> = shown()
+        .filter(|key| !key.is_honoured())
+        .map(|key| format!("`{}`", key.name))
+        .collect();
     if !later.is_empty() {
-        let _ = write!(page, "\nKnown, checked and shown, without effect yet: {}.\n", later.join(", "));
+        let _ = write!(
+            page,
+            "\nKnown, checked and shown, without effect yet: {}.\n",
+            later.join(", ")
+        );
     }
 }
 
@@ -86,7 +99,11 @@ mod tests {
         let page = super::page();
         for key in model::config::broker_keys().chain(model::config::topic_keys()) {
             let expected = usize::from(!key.name.starts_with("internal."));
-            assert!(page.matches(&format!("`{}`", key.name)).count() >= expected, "{}", key.name);
+            assert!(
+                page.matches(&format!("`{}`", key.name)).count() >= expected,
+                "{}",
+                key.name
+            );
         }
         assert!(!page.contains("internal."));
     }

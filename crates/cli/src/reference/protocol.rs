@@ -27,13 +27,24 @@ pub(super) fn page() -> String {
         );
     }
     let is_served = |key: &&ApiKey| APIS.iter().any(|api| api.spec.key == **key);
-    let rest: Vec<_> = ApiKey::ALL.iter().filter(|key| !is_served(key)).map(|key| key.name()).collect();
-    let _ = write!(page, "\nNot served yet, and not advertised: {}.\n", rest.join(", "));
+    let rest: Vec<_> = ApiKey::ALL
+        .iter()
+        .filter(|key| !is_served(key))
+        .map(|key| key.name())
+        .collect();
+    let _ = write!(
+        page,
+        "\nNot served yet, and not advertised: {}.\n",
+        rest.join(", ")
+    );
     page
 }
 
 fn listeners(spec: &broker::dispatch::ApiSpec) -> &'static str {
-    match (spec.is_on(ListenerUse::Broker), spec.is_on(ListenerUse::Controller)) {
+    match (
+        spec.is_on(ListenerUse::Broker),
+        spec.is_on(ListenerUse::Controller),
+    ) {
         (true, true) => "brokers and controllers",
         (true, false) => "brokers",
         (false, _) => "controllers",
@@ -48,9 +59,10 @@ mod tests {
         for key in wire::api::ApiKey::ALL {
             let rows = page.matches(&format!(" {} |", key.name())).count();
             let listed = page.lines().last().is_some_and(|line| {
-                line.trim_end_matches('.').split(": ").last().is_some_and(|names| {
-                    names.split(", ").any(|name| name == key.name())
-                })
+                line.trim_end_matches('.')
+                    .split(": ")
+                    .last()
+                    .is_some_and(|names| names.split(", ").any(|name| name == key.name()))
             });
             assert_eq!(rows + usize::from(listed), 1, "{}", key.name());
         }

@@ -12,6 +12,7 @@ mod topics;
 pub use cluster::{ClusterDescription, ClusterNode};
 pub use configs::{ConfigEntry, ConfigResource};
 pub use group_description::{GroupDescription, GroupMember, MemberAssignment};
+pub(crate) use groups::Committer;
 pub use groups::{CommittedOffset, ListedGroup};
 pub use offsets::{FoundOffset, FoundOffsets, OffsetSpec};
 pub use topics::{CreateMode, NewTopic, PartitionDescription, TopicDescription};

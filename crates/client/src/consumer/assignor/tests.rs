@@ -1,3 +1,5 @@
+//! Assignments as a leader computes them.
+
 use super::*;
 
 fn member(id: &str, topics: &[&str]) -> Member {

@@ -1,3 +1,5 @@
+//! The queue of batches, driven step by step.
+
 use std::sync::Arc;
 
 use model::ErrorCode;

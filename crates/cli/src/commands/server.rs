@@ -1,0 +1,59 @@
+//! `gracchus server`: run a node from a server.properties file.
+
+use std::io::IsTerminal as _;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+use broker::Exit;
+use broker::config::{NodeConfig, Properties, environment_properties, read_properties, unknown_keys};
+use clap::Args;
+use tracing_subscriber::EnvFilter;
+
+use crate::args::key_value;
+use crate::failure;
+
+#[derive(Debug, Args)]
+pub(crate) struct ServerArgs {
+    /// The node's settings, in Kafka's server.properties format
+    file: PathBuf,
+    /// A setting instead of the file's; may be given several times
+    #[arg(long = "override", value_name = "KEY=VALUE", value_parser = key_value)]
+    pub(crate) overrides: Vec<(String, String)>,
+}
+
+pub(crate) fn run(args: &ServerArgs) -> anyhow::Result<()> {
+    log_to_stdout();
+    serve(node_config(&args.file, &args.overrides)?)
+}
+
+/// The settings of a node: those of the command line before those of the environment (`KAFKA_` names, as the apache/kafka
+/// image has them) before those of the file. Keys that nothing knows are named, with the nearest one that there is.
+pub(crate) fn node_config(file: &Path, overrides: &[(String, String)]) -> anyhow::Result<NodeConfig> {
+    let mut properties: Properties = read_properties(file)?;
+    properties.extend(environment_properties(std::env::vars_os().filter_map(
+        |(key, value)| Some((key.into_string().ok()?, value.into_string().ok()?)),
+    )));
+    properties.extend(overrides.iter().cloned());
+    for unknown in unknown_keys(&properties) {
+        tracing::warn!("{unknown}");
+    }
+    NodeConfig::from_properties(properties).with_context(|| format!("{} describes no node", file.display()))
+}
+
+/// Runs a node until a signal ends it.
+pub(crate) fn serve(config: NodeConfig) -> anyhow::Result<()> {
+    match broker::serve(config)? {
+        Exit::Clean => Ok(()),
+        Exit::AtOnce => Err(failure::Exit(1).into()),
+    }
+}
+
+/// What a server does goes to the standard output, as with Kafka; `GRACCHUS_LOG` chooses what (`debug`, `broker=trace`).
+pub(crate) fn log_to_stdout() {
+    let filter = EnvFilter::try_from_env("GRACCHUS_LOG").unwrap_or_else(|_| EnvFilter::new("info"));
+    tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_ansi(std::io::stdout().is_terminal())
+        .with_target(false)
+        .init();
+}

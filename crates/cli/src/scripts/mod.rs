@@ -1,0 +1,118 @@
+//! The names of Apache Kafka's scripts: each takes that script's flags and prints its lines, by way of the same commands.
+//!
+//! `kafka-topics`, with or without `.sh`, as the name this binary is called by, or as its first argument.
+
+use std::process::ExitCode;
+
+mod columns;
+mod console_consumer;
+mod console_producer;
+mod consumer_groups;
+mod formatter;
+mod java;
+mod options;
+mod topics;
+
+use options::{Misuse, Parsed, Script};
+
+/// A script that was called, with its arguments.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Invocation {
+    name: Name,
+    arguments: Vec<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Name {
+    Topics,
+    ConsoleProducer,
+    ConsoleConsumer,
+    ConsumerGroups,
+}
+
+const NAMES: [(&str, Name); 4] = [
+    ("kafka-topics", Name::Topics),
+    ("kafka-console-producer", Name::ConsoleProducer),
+    ("kafka-console-consumer", Name::ConsoleConsumer),
+    ("kafka-consumer-groups", Name::ConsumerGroups),
+];
+
+impl Name {
+    fn of(text: &str) -> Option<Name> {
+        let file = text.rsplit('/').next().unwrap_or(text);
+        let bare = file.strip_suffix(".sh").unwrap_or(file);
+        NAMES
+            .iter()
+            .find(|(name, _)| *name == bare)
+            .map(|(_, name)| *name)
+    }
+}
+
+impl Invocation {
+    /// The script that the program's name, or its first argument, names.
+    pub(crate) fn of(arguments: &[String]) -> Option<Invocation> {
+        let found = |at: usize| {
+            Some(Invocation {
+                name: Name::of(arguments.get(at)?)?,
+                arguments: arguments.get(at + 1..)?.to_vec(),
+            })
+        };
+        found(0).or_else(|| found(1))
+    }
+
+    /// Runs it.
+    pub(crate) fn run(self) -> ExitCode {
+        match self.name {
+            Name::Topics => run(&topics::SCRIPT, &self.arguments, topics::run),
+            Name::ConsoleProducer => run(&console_producer::SCRIPT, &self.arguments, console_producer::run),
+            Name::ConsoleConsumer => run(&console_consumer::SCRIPT, &self.arguments, console_consumer::run),
+            Name::ConsumerGroups => run(&consumer_groups::SCRIPT, &self.arguments, consumer_groups::run),
+        }
+    }
+}
+
+/// Parses the flags and runs a script. Mistakes go to the error output, with the flags there are, and exit code 1.
+fn run(script: &Script, arguments: &[String], work: fn(&Parsed) -> anyhow::Result<()>) -> ExitCode {
+    let parsed = match script.parse(arguments) {
+        Ok(parsed) => parsed,
+        Err(misuse) => return script.refuse(&misuse),
+    };
+    if parsed.has("help") {
+        return script.refuse(&Misuse::with_usage(script.about));
+    }
+    if parsed.has("version") {
+        println!("4.3.1 (gracchus {})", env!("CARGO_PKG_VERSION"));
+        return ExitCode::SUCCESS;
+    }
+    match work(&parsed) {
+        Err(error) if error.is::<Misuse>() => match error.downcast::<Misuse>() {
+            Ok(misuse) => script.refuse(&misuse),
+            Err(error) => crate::failure::exit_code(Err(error)),
+        },
+        outcome => crate::failure::exit_code(outcome),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn invocation(line: &str) -> Option<(Name, usize)> {
+        let arguments: Vec<String> = line.split(' ').map(str::to_owned).collect();
+        Invocation::of(&arguments).map(|invocation| (invocation.name, invocation.arguments.len()))
+    }
+
+    #[test]
+    fn a_script_is_known_by_its_name_in_every_form() {
+        for line in [
+            "kafka-topics --list",
+            "/opt/kafka/bin/kafka-topics.sh --list",
+            "gracchus kafka-topics --list",
+            "./gracchus kafka-topics.sh --list",
+        ] {
+            assert_eq!(invocation(line), Some((Name::Topics, 1)), "{line}");
+        }
+        assert_eq!(invocation("gracchus topic list"), None);
+        assert_eq!(invocation("kafka-topics-old --list"), None);
+    }
+}
