@@ -4,6 +4,7 @@
 //! `cargo xtask crash` build the binary and call this program.
 
 mod crash;
+mod measure;
 mod node;
 mod suites;
 
@@ -36,6 +37,8 @@ enum Command {
     Suites(suites::Options),
     /// Kill the broker and cut its power under load, and check that nothing acknowledged is lost.
     Crash(crash::Options),
+    /// Measure throughput, processor time, memory and start-up beside Apache Kafka in the same run.
+    Measure(measure::Options),
 }
 
 fn main() -> ExitCode {
@@ -43,6 +46,7 @@ fn main() -> ExitCode {
     let outcome = match &arguments.command {
         Command::Suites(options) => suites::run(&arguments.binary, &arguments.work, options),
         Command::Crash(options) => crash::run(&arguments.binary, &arguments.work, options),
+        Command::Measure(options) => measure::run(&arguments.binary, &arguments.work, options),
     };
     match outcome {
         Ok(true) => ExitCode::SUCCESS,

@@ -20,7 +20,7 @@ const STOP_MAX: Duration = Duration::from_secs(60);
 pub(crate) struct Node {
     binary: PathBuf,
     home: PathBuf,
-    port: u16,
+    bootstrap: String,
     child: Option<Child>,
 }
 
@@ -51,14 +51,19 @@ impl Node {
         Ok(Node {
             binary,
             home: home.to_owned(),
-            port,
+            bootstrap: format!("127.0.0.1:{port}"),
             child: None,
         })
     }
 
     /// The address clients start with.
-    pub(crate) fn bootstrap(&self) -> String {
-        format!("127.0.0.1:{}", self.port)
+    pub(crate) fn bootstrap(&self) -> &str {
+        &self.bootstrap
+    }
+
+    /// The process, while it runs.
+    pub(crate) fn pid(&self) -> Option<u32> {
+        self.child.as_ref().map(Child::id)
     }
 
     fn properties(&self) -> PathBuf {

@@ -209,7 +209,7 @@ fn play(
             let mut fresh = Node::new(binary, home, &home.join("data"), suite.settings)?;
             fresh.format()?;
             fresh.start()?;
-            node.insert(fresh).bootstrap()
+            node.insert(fresh).bootstrap().to_owned()
         }
     };
     let output = home.join("results.tsv");

@@ -65,7 +65,7 @@ impl History {
             .map(|partition| partition.log.len().to_string())
             .collect();
         let output = Command::new(concat!(env!("CARGO_MANIFEST_DIR"), "/peers/crash/verify.py"))
-            .args([&node.bootstrap(), topic])
+            .args([node.bootstrap(), topic])
             .args(starts)
             .output()
             .context("cannot run peers/crash/verify.py")?;
