@@ -8,7 +8,7 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::process::Command;
 
-/// Foreign clients (`suites`) or faults (`crash`) against the release build of the binary.
+/// Foreign clients (`suites`), faults (`crash`) or figures (`measure`) for the release build of the binary.
 pub(crate) fn conformance(campaign: &str, arguments: &[String]) -> Result<()> {
     run(&mut cargo(
         "build --release --locked --package gracchus-cli --package gracchus-conformance",
@@ -16,6 +16,8 @@ pub(crate) fn conformance(campaign: &str, arguments: &[String]) -> Result<()> {
     run(
         cargo("run --quiet --release --locked --package gracchus-conformance --")
             .arg(campaign)
+            .arg("--binary")
+            .arg(target_dir().join("release/gracchus"))
             .args(arguments),
     )
 }
@@ -148,6 +150,11 @@ fn executions(ledger: &str) -> BTreeMap<String, u64> {
         }
     }
     sums
+}
+
+/// Where cargo builds.
+fn target_dir() -> std::path::PathBuf {
+    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| crate::run::root().join("target"), Into::into)
 }
 
 #[cfg(test)]

@@ -21,6 +21,7 @@ const HELP: &str = "cargo xtask CHORE
 
   conformance [ARGS..]    foreign clients against the built binary; ARGS go to its `suites`
   crash [ARGS..]          kill -9 and power cuts under load; ARGS go to its `crash`
+  measure [ARGS..]        throughput, CPU, memory and start-up beside Apache Kafka; ARGS go to its `measure`
   sim [ARGS..]            the deterministic node by seeds; ARGS go to the simulator
   fuzz [--runs N] [TARGET..]
                           fuzz campaign up to N executions a target (default 1,000,000), resumed from campaigns/fuzz.tsv
@@ -55,6 +56,7 @@ fn chore() -> Result<()> {
         ("docs", [check]) if check == "--check" => docs::check(),
         ("conformance", rest) => campaign::conformance("suites", rest),
         ("crash", rest) => campaign::conformance("crash", rest),
+        ("measure", rest) => campaign::conformance("measure", rest),
         ("sim", rest) => campaign::sim(rest),
         ("fuzz", rest) => campaign::fuzz(rest),
         _ => bail!("no such chore: {}\n\n{HELP}", arguments.join(" ")),
