@@ -47,7 +47,7 @@ impl Unavailable {
 type FindLog = Box<dyn Fn(i32) -> Option<Arc<dyn OffsetsLog>> + Send + Sync>;
 
 /// The groups this broker coordinates.
-pub struct Groups {
+pub(crate) struct Groups {
     broker: BrokerId,
     config: GroupConfig,
     find_log: FindLog,
@@ -90,7 +90,7 @@ impl Groups {
         let upkeep = Arc::clone(&groups);
         groups.spawn("group-upkeep", move || {
             let alarm = Arc::clone(&upkeep.alarm);
-            alarm.run(upkeep.clock, || upkeep.tick());
+            alarm.run(&upkeep.clock, || upkeep.tick());
         })?;
         let loader = groups.config.clone();
         groups.spawn("group-loader", move || load_all(&loads, &loader))?;
@@ -151,7 +151,12 @@ impl Groups {
                     continue;
                 }
                 if let Some(log) = (self.find_log)(index) {
-                    let host = Host::new((index, leader_epoch), log, self.clock, Arc::clone(&self.alarm));
+                    let host = Host::new(
+                        (index, leader_epoch),
+                        log,
+                        self.clock.clone(),
+                        Arc::clone(&self.alarm),
+                    );
                     let host = Arc::new(host);
                     hosts.insert(index, Arc::clone(&host));
                     opened.push(host);

@@ -9,8 +9,7 @@ mod loading;
 mod offsets_log;
 mod upkeep;
 
-pub use groups::Groups;
-pub(crate) use groups::Unavailable;
+pub(crate) use groups::{Groups, Unavailable};
 pub(crate) use host::Waiter;
 
 #[cfg(test)]

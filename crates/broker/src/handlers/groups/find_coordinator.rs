@@ -120,3 +120,90 @@ fn find(
     let endpoint = broker.endpoint(&context.listener().name).ok_or(unavailable)?;
     Ok((leader.0, Str::from(&*endpoint.host), i32::from(endpoint.port)))
 }
+
+#[cfg(test)]
+mod tests {
+    use metadata::{Delta, MetadataRecord};
+    use model::Uuid;
+    use wire::internal::metadata_log::{BrokerEndpoint, PartitionRecord, RegisterBrokerRecord, TopicRecord};
+
+    use super::*;
+
+    fn image(leader: i32, fenced: bool) -> Image {
+        let broker = RegisterBrokerRecord {
+            broker_id: 1,
+            end_points: vec![BrokerEndpoint {
+                name: "PLAINTEXT".into(),
+                host: "here".into(),
+                port: 9092,
+                security_protocol: 0,
+            }],
+            fenced,
+            ..RegisterBrokerRecord::default()
+        };
+        let topic_id = Uuid([1; 16]);
+        let partition = PartitionRecord {
+            partition_id: 0,
+            topic_id,
+            replicas: vec![1],
+            isr: vec![1],
+            leader,
+            leader_epoch: 0,
+            partition_epoch: 0,
+            directories: vec![Uuid([2; 16])],
+            ..PartitionRecord::default()
+        };
+        let records = [
+            MetadataRecord::RegisterBroker(broker),
+            MetadataRecord::Topic(TopicRecord {
+                name: CONSUMER_OFFSETS.into(),
+                topic_id,
+            }),
+            MetadataRecord::Partition(partition),
+        ];
+        let (mut image, mut delta) = (Image::default(), Delta::default());
+        for record in &records {
+            image.apply(record, &mut delta).unwrap();
+        }
+        image
+    }
+
+    #[test]
+    fn a_coordinator_is_named_only_while_it_leads_and_serves() {
+        let context = RequestContext::for_test(4);
+        let found = |image: &Image| {
+            find(image, &context, GROUP, "g").map(|(id, host, port)| (id, host.to_string(), port))
+        };
+        assert_eq!(found(&image(1, false)), Ok((1, "here".to_owned(), 9092)));
+        let unavailable = Err(ErrorCode::CoordinatorNotAvailable);
+        assert_eq!(found(&Image::default()), unavailable, "no offsets topic");
+        assert_eq!(found(&image(-1, false)), unavailable, "no leader");
+        assert_eq!(found(&image(7, false)), unavailable, "a leader nobody knows");
+        assert_eq!(found(&image(1, true)), unavailable, "a fenced leader");
+        assert_eq!(
+            find(&image(1, false), &context, 1, "t"),
+            Err(ErrorCode::InvalidRequest)
+        );
+    }
+
+    #[test]
+    fn errors_stand_where_their_version_has_a_place_for_them() {
+        let request = FindCoordinatorRequest {
+            key: "g".into(),
+            coordinator_keys: vec!["g".into()],
+            ..FindCoordinatorRequest::default()
+        };
+        let code = ErrorCode::CoordinatorNotAvailable.code();
+        let old = respond(&Image::default(), &RequestContext::for_test(3), &request);
+        assert_eq!(
+            (old.error_code, old.node_id, old.port, old.coordinators.len()),
+            (code, -1, -1, 0)
+        );
+        let new = respond(&Image::default(), &RequestContext::for_test(4), &request);
+        let found = &new.coordinators[0];
+        assert_eq!(
+            (new.error_code, found.error_code, found.node_id, found.port),
+            (0, code, -1, -1)
+        );
+    }
+}

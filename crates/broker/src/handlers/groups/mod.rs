@@ -77,3 +77,22 @@ fn text(text: &Arc<str>) -> Str {
 
 /// What a shard answers to another request than it was asked: an error of ours.
 const MISMATCH: ErrorCode = ErrorCode::UnknownServerError;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn writes_that_fail_are_told_as_kafka_tells_them() {
+        let told = [
+            (WriteError::NotLeader, ErrorCode::NotCoordinator),
+            (WriteError::Storage, ErrorCode::NotCoordinator),
+            (WriteError::NotEnoughReplicas, ErrorCode::CoordinatorNotAvailable),
+            (WriteError::TimedOut, ErrorCode::CoordinatorNotAvailable),
+            (WriteError::TooLarge, ErrorCode::UnknownServerError),
+        ];
+        for (error, expected) in told {
+            assert_eq!(code(GroupError::Write(error)), expected, "{error}");
+        }
+    }
+}

@@ -13,7 +13,7 @@ use coordinator::{
     WriteError,
 };
 use metadata::Image;
-use model::{ErrorCode, Uuid};
+use model::ErrorCode;
 use parking_lot::Mutex;
 use tokio::sync::oneshot;
 use wire::Str;
