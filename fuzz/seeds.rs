@@ -22,7 +22,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let vectors = fuzz.join("../core/wire/tests/vectors");
     let mut seeds = Vec::new();
     for line in fs::read_to_string(vectors.join("wire.jsonl"))?.lines() {
-        seeds.extend(message_seed(&serde_json::from_str(line)?));
+        let vector = serde_json::from_str(line)?;
+        seeds.extend(message_seed(&vector));
+        seeds.extend(internal_seed(&vector));
     }
     for line in fs::read_to_string(vectors.join("records.jsonl"))?.lines() {
         let vector: Value = serde_json::from_str(line)?;
@@ -62,6 +64,13 @@ fn message_seed(vector: &Value) -> Option<Seed> {
     // A value of some coordinator's record: the first byte chooses the topic, two more are its version.
     let prefix = [0, 0, u8::try_from(version).ok()?];
     name.ends_with("Value").then(|| Seed { target: "log_records", bytes: [&prefix[..], &body].concat() })
+}
+
+fn internal_seed(vector: &Value) -> Option<Seed> {
+    let name = vector["message"].as_str()?;
+    let version = u8::try_from(vector["version"].as_i64()?).ok()?;
+    let is_internal = !name.ends_with("Request") && !name.ends_with("Response");
+    is_internal.then(|| Seed { target: "internal", bytes: [&[version], &unhex(&vector["hex"])[..]].concat() })
 }
 
 fn unhex(text: &Value) -> Vec<u8> {

@@ -78,8 +78,9 @@ const MESSAGES: &[fn(Bytes, i16)] = messages! {
 };
 
 fuzz_target!(|data: &[u8]| {
-    let [choice, version, body @ ..] = data else { return };
-    if let Some(round_trip) = MESSAGES.get(usize::from(*choice)) {
-        round_trip(Bytes::copy_from_slice(body), i16::from(*version));
+    let Some((&version, body)) = data.split_first() else { return };
+    let body = Bytes::copy_from_slice(body);
+    for round_trip in MESSAGES {
+        round_trip(body.clone(), i16::from(version));
     }
 });

@@ -71,8 +71,7 @@ pub trait Message: Field + Default {
             .map_err(|error| EncodeError::Unreadable(error.kind()))
     }
 
-    /// The fields a version has, as data that describes itself; all fields for a version this message does not have
-    /// are those of its highest.
+    /// The fields a version has, as data that describes itself; those of the highest version for one that is unknown.
     fn to_value(&self, version: i16) -> Value {
         let form = Self::form(version).or_else(|| Self::form(Self::MAX_VERSION));
         form.map_or(Value::Null, |form| self.value(form))
