@@ -178,6 +178,11 @@ impl QuorumOfOne {
         self.log.close().map_err(log_disk(&self.dir))
     }
 
+    /// The level of `kraft.version`: 1 where the quorum keeps its voters itself (KIP-853).
+    pub fn kraft_version(&self) -> i16 {
+        self.known.kraft_version()
+    }
+
     /// The folder of the log.
     pub fn dir(&self) -> &Path {
         &self.dir

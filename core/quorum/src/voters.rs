@@ -74,6 +74,10 @@ impl Known {
         }
     }
 
+    pub(crate) fn kraft_version(&self) -> i16 {
+        self.kraft_version
+    }
+
     pub(crate) fn form(&self) -> Form {
         if self.kraft_version > 0 {
             Form::Dynamic

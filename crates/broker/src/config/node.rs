@@ -98,6 +98,8 @@ pub struct TopicsConfig {
     pub auto_create: bool,
     /// Whether topics can be deleted.
     pub delete_enable: bool,
+    /// The most partitions of all topics together.
+    pub max_partitions: usize,
 }
 
 /// What an acknowledgement with acks=all means.
@@ -278,6 +280,7 @@ impl NodeConfig {
                 default_replication_factor: reader.number("default.replication.factor")?,
                 auto_create: reader.flag("auto.create.topics.enable")?,
                 delete_enable: reader.flag("delete.topic.enable")?,
+                max_partitions: reader.number("max.partitions")?,
             },
             logs: logs(&reader)?,
             producers: ProducersConfig {

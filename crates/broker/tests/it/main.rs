@@ -3,8 +3,9 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod bad_input;
-mod groups;
 mod cluster;
+mod groups;
 mod reactor;
 mod start;
 mod support;
+mod topics;

@@ -73,6 +73,8 @@ broker_keys! {
         "How long the files of a deleted segment stay before they are removed.";
     "max.decompressed.message.bytes" Long "67108864", at_least(1), ReadOnly,
         "The most bytes a compressed batch of a client may unpack to; it may never unpack to more than 100 times its size plus 1 MiB. Gracchus's own.";
+    "max.partitions" Int "200000", at_least(1), ReadOnly,
+        "The most partitions the cluster takes; more are refused with POLICY_VIOLATION. Gracchus's own, named as in KIP-578.";
     "message.max.bytes" Int "1048588", at_least(0), ClusterWide,
         "The largest batch of records a producer may send, after compression.";
     "num.partitions" Int "1", at_least(1), ReadOnly,

@@ -8,7 +8,7 @@
 
 use std::sync::Arc;
 
-use metadata::image::supported_features;
+use metadata::image::{KRAFT_VERSION, supported_features};
 use model::ErrorCode;
 use wire::api::ApiKey;
 use wire::messages::api_versions::{
@@ -46,6 +46,9 @@ impl Handler for ApiVersions {
         let used_by = context.listener().used_by;
         let served = APIS.iter().filter(|api| api.spec.is_on(used_by));
         let image = node.metadata.image();
+        // The quorum's own feature is no part of the image; level 0 means that it is off.
+        let of_quorum =
+            Some((KRAFT_VERSION, node.controller.kraft_version())).filter(|(_, level)| *level > 0);
         Reply::Now(ApiVersionsResponse {
             api_keys: served.map(|api| advertised(&api.spec)).collect(),
             supported_features: supported(context.api_version),
@@ -54,6 +57,7 @@ impl Handler for ApiVersions {
                 .features
                 .iter()
                 .map(|(name, level)| finalized(name, level))
+                .chain(of_quorum.map(|(name, level)| finalized(name, level)))
                 .collect(),
             ..ApiVersionsResponse::default()
         })

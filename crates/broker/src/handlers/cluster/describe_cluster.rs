@@ -20,7 +20,8 @@ const BROKERS: i8 = 1;
 const CONTROLLERS: i8 = 2;
 /// What may be done to a cluster (KIP-430), a bit for each operation's number: create 5, alter 7, describe 8,
 /// cluster action 9, describe configs 10, alter configs 11, idempotent write 12. Without an authorizer, everything.
-const ALL_OPERATIONS: i32 = 1 << 5 | 1 << 7 | 1 << 8 | 1 << 9 | 1 << 10 | 1 << 11 | 1 << 12;
+pub(in crate::handlers) const ALL_OPERATIONS: i32 =
+    1 << 5 | 1 << 7 | 1 << 8 | 1 << 9 | 1 << 10 | 1 << 11 | 1 << 12;
 
 /// The handler.
 pub struct DescribeCluster;
