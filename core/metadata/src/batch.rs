@@ -97,7 +97,7 @@ impl ControlRecord {
     }
 
     /// Reads a record of a control batch; `None` for a kind that does not concern a quorum, or from a later time.
-    fn read(record: &Record) -> Result<Option<ControlRecord>, DecodeError> {
+    pub fn read(record: &Record) -> Result<Option<ControlRecord>, DecodeError> {
         let value = record.value.clone().unwrap_or_default();
         Ok(match ControlRecordType::of(record) {
             Some(ControlRecordType::LeaderChange) => Some(ControlRecord::LeaderChange(parse(value)?)),
