@@ -20,13 +20,13 @@ pub enum GroupType {
 }
 
 impl GroupType {
-    /// The name, as Kafka spells it.
+    /// The name, as lists show it.
     pub const fn name(self) -> &'static str {
         match self {
-            GroupType::Classic => "Classic",
-            GroupType::Consumer => "Consumer",
-            GroupType::Share => "Share",
-            GroupType::Streams => "Streams",
+            GroupType::Classic => "classic",
+            GroupType::Consumer => "consumer",
+            GroupType::Share => "share",
+            GroupType::Streams => "streams",
         }
     }
 

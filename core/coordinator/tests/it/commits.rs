@@ -18,7 +18,7 @@ a: fetch t-0 t-1 t-2 v-0
 a: fetch
     a: t-0=5@3:abc t-1=6 u-0=-2
 list
-    g \"\" Empty Classic
+    g \"\" Empty classic
 ",
     );
 }

@@ -111,7 +111,7 @@ a: join session=6000
     log: g 0 []
 at 5999
 list
-    g \"\" Empty Classic
+    g \"\" Empty classic
 at 6000
     log: g gone
 ",
@@ -270,8 +270,8 @@ topic-deleted t id=1
     log: g t-1 gone
     log: h t-0 gone
 list
-    g \"\" Empty Classic
-    i \"\" Empty Classic
+    g \"\" Empty classic
+    i \"\" Empty classic
 ",
     );
 }

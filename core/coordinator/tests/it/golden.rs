@@ -39,9 +39,9 @@ fn groups_of_every_protocol_are_listed() {
         GroupConfig::default(),
         &["list", "list types=CONSUMER", "list states=stable"],
         &[
-            "golden-group \"consumer\" Empty Classic",
-            "golden-next \"consumer\" Empty Consumer",
-            "golden-next \"consumer\" Empty Consumer",
+            "golden-group \"consumer\" Empty classic",
+            "golden-next \"consumer\" Empty consumer",
+            "golden-next \"consumer\" Empty consumer",
         ],
     );
 }
@@ -96,13 +96,13 @@ fn a_deserted_group_of_another_protocol_makes_room_for_a_classic_one_and_keeps_i
         &[
             "a: UnknownMember somebody",
             "a: joined 1 range leader=a2 [a2]",
-            "log: golden-next Consumer 3 gone",
-            "log: golden-next Consumer 6 gone",
+            "log: golden-next consumer 3 gone",
+            "log: golden-next consumer 6 gone",
             "log: golden-next 0 []",
             "log: golden-next 1 [a2=x]",
             "a: synced \"x\" consumer range",
-            "golden-group \"consumer\" Empty Classic",
-            "golden-next \"consumer\" Stable Classic",
+            "golden-group \"consumer\" Empty classic",
+            "golden-next \"consumer\" Stable classic",
             "a: codec-lz4-0=200@0",
         ],
     );
@@ -128,8 +128,8 @@ fn offsets_of_a_deserted_group_of_another_protocol_expire_with_the_group() {
             "log: golden-group plain-1 gone",
             "log: golden-group gone",
             "log: golden-next codec-lz4-0 gone",
-            "log: golden-next Consumer 3 gone",
-            "log: golden-next Consumer 6 gone",
+            "log: golden-next consumer 3 gone",
+            "log: golden-next consumer 6 gone",
         ]
     );
 }
@@ -157,7 +157,7 @@ fn while_somebody_is_in_a_group_of_another_protocol_it_is_left_alone() {
     assert_eq!(
         stage.output,
         [
-            "golden-next \"consumer\" Stable Consumer",
+            "golden-next \"consumer\" Stable consumer",
             "a: InconsistentProtocol",
             "a: UnknownMember",
             "a: UnknownMember",

@@ -30,7 +30,7 @@ a: leave a1
 release
     a: a1 left
 list
-    g \"consumer\" Empty Classic
+    g \"consumer\" Empty classic
 heartbeat a1 1
     UnknownMember
 a: sync a1 2

@@ -29,15 +29,15 @@ d: sync d1 1 g=stable d1=x
     log: stable 1 [d1=x]
     d: synced \"x\" connect default
 list
-    completing \"consumer\" CompletingRebalance Classic
-    preparing \"consumer\" PreparingRebalance Classic
-    simple \"\" Empty Classic
-    stable \"connect\" Stable Classic
+    completing \"consumer\" CompletingRebalance classic
+    preparing \"consumer\" PreparingRebalance classic
+    simple \"\" Empty classic
+    stable \"connect\" Stable classic
 list states=empty,STABLE
-    simple \"\" Empty Classic
-    stable \"connect\" Stable Classic
+    simple \"\" Empty classic
+    stable \"connect\" Stable classic
 list states=PreparingRebalance types=classic
-    preparing \"consumer\" PreparingRebalance Classic
+    preparing \"consumer\" PreparingRebalance classic
 list types=consumer,share
 list types=nonsense
 list states=nonsense

@@ -138,7 +138,7 @@ fn a_group_that_only_an_open_transaction_knows_stays() {
 transact 7 t-0=9
 at 5000
 list
-    g \"\" Empty Classic
+    g \"\" Empty classic
 end 7 abort
 list
 ",
