@@ -18,4 +18,4 @@ mod storage_dirs;
 pub use broker::{Broker, StartError};
 pub use halt::Halt;
 pub use network::BindError;
-pub use serve::{Exit, serve};
+pub use serve::{Exit, serve, serve_and};

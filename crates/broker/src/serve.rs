@@ -21,6 +21,11 @@ pub enum Exit {
 /// Runs a node until SIGTERM or SIGINT, then stops it in order; a second signal ends the wait for that. The caller ends
 /// the process: threads may still run unless the exit was clean.
 pub fn serve(config: NodeConfig) -> Result<Exit, StartError> {
+    serve_and(config, |_| {})
+}
+
+/// The same; `started` is called once the node serves.
+pub fn serve_and(config: NodeConfig, started: impl FnOnce(&Broker)) -> Result<Exit, StartError> {
     let runtime = Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
         let mut signals = Signals::listen()?;
@@ -31,6 +36,7 @@ pub fn serve(config: NodeConfig) -> Result<Exit, StartError> {
             return Err(StartError::Interrupted);
         };
         let broker = broker??;
+        started(&broker);
         let halt = broker.halt();
         tokio::select! {
             () = signals.next() => {}

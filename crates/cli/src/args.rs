@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::{Args, CommandFactory as _, Parser, Subcommand, ValueEnum};
 use client::{Client, ClientConfig, SettingTarget, apply_settings};
 
-use crate::commands::{consume, group, produce, server, topic};
+use crate::commands::{consume, dev, group, log, produce, server, storage, topic};
 use crate::{failure, reference};
 
 /// An event-streaming platform that speaks the Apache Kafka protocol.
@@ -19,8 +19,13 @@ pub(crate) struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    /// Serve this machine from a folder, made when it is not there
+    Dev(dev::DevArgs),
     /// Run a node from a server.properties file
     Server(server::ServerArgs),
+    /// Format and inspect data directories
+    #[command(subcommand)]
+    Storage(storage::StorageCommand),
     /// Create, list, describe, alter and delete topics
     #[command(subcommand)]
     Topic(topic::TopicCommand),
@@ -31,6 +36,9 @@ enum Command {
     /// List, describe, reset and delete consumer groups
     #[command(subcommand)]
     Group(group::GroupCommand),
+    /// Look into the files of a data directory
+    #[command(subcommand)]
+    Log(log::LogCommand),
     /// What this binary speaks, reads and takes, as Markdown
     #[command(hide = true)]
     Reference {
@@ -120,11 +128,14 @@ pub(crate) fn run(arguments: &[String]) -> ExitCode {
         }
     };
     let outcome = match cli.command {
+        Command::Dev(args) => dev::run(&args),
         Command::Server(args) => server::run(&args),
+        Command::Storage(command) => storage::run(command),
         Command::Topic(command) => with_runtime(topic::run(command)),
         Command::Produce(args) => with_runtime(produce::run(args)),
         Command::Consume(args) => with_runtime(consume::run(args)),
         Command::Group(command) => with_runtime(group::run(command)),
+        Command::Log(command) => log::run(&command),
         Command::Reference { page } => crate::output::text(&reference::text(page, Cli::command())),
     };
     failure::exit_code(outcome)

@@ -8,6 +8,7 @@ use std::process::ExitCode;
 mod args;
 mod commands;
 mod failure;
+mod log_dump;
 mod output;
 mod reference;
 mod scripts;

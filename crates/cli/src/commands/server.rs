@@ -4,8 +4,8 @@ use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
-use broker::Exit;
 use broker::config::{NodeConfig, Properties, environment_properties, read_properties, unknown_keys};
+use broker::{Exit, StartError};
 use clap::Args;
 use tracing_subscriber::EnvFilter;
 
@@ -18,12 +18,12 @@ pub(crate) struct ServerArgs {
     file: PathBuf,
     /// A setting instead of the file's; may be given several times
     #[arg(long = "override", value_name = "KEY=VALUE", value_parser = key_value)]
-    pub(crate) overrides: Vec<(String, String)>,
+    overrides: Vec<(String, String)>,
 }
 
 pub(crate) fn run(args: &ServerArgs) -> anyhow::Result<()> {
-    log_to_stdout();
-    serve(node_config(&args.file, &args.overrides)?)
+    log_to_stdout("info");
+    ended(broker::serve(node_config(&args.file, &args.overrides)?))
 }
 
 /// The settings of a node: those of the command line before those of the environment (`KAFKA_` names, as the apache/kafka
@@ -40,17 +40,18 @@ pub(crate) fn node_config(file: &Path, overrides: &[(String, String)]) -> anyhow
     NodeConfig::from_properties(properties).with_context(|| format!("{} describes no node", file.display()))
 }
 
-/// Runs a node until a signal ends it.
-pub(crate) fn serve(config: NodeConfig) -> anyhow::Result<()> {
-    match broker::serve(config)? {
+/// How a node ended, as the end of its process.
+pub(crate) fn ended(exit: Result<Exit, StartError>) -> anyhow::Result<()> {
+    match exit? {
         Exit::Clean => Ok(()),
         Exit::AtOnce => Err(failure::Exit(1).into()),
     }
 }
 
-/// What a server does goes to the standard output, as with Kafka; `GRACCHUS_LOG` chooses what (`debug`, `broker=trace`).
-pub(crate) fn log_to_stdout() {
-    let filter = EnvFilter::try_from_env("GRACCHUS_LOG").unwrap_or_else(|_| EnvFilter::new("info"));
+/// What a server does goes to the standard output, as with Kafka; `GRACCHUS_LOG` chooses what instead of `level`
+/// (`debug`, `broker=trace`).
+pub(crate) fn log_to_stdout(level: &str) {
+    let filter = EnvFilter::try_from_env("GRACCHUS_LOG").unwrap_or_else(|_| EnvFilter::new(level));
     tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_ansi(std::io::stdout().is_terminal())

@@ -8,8 +8,10 @@ mod columns;
 mod console_consumer;
 mod console_producer;
 mod consumer_groups;
+mod dump_log;
 mod formatter;
 mod java;
+mod node;
 mod options;
 mod topics;
 
@@ -28,13 +30,19 @@ enum Name {
     ConsoleProducer,
     ConsoleConsumer,
     ConsumerGroups,
+    DumpLog,
+    ServerStart,
+    Storage,
 }
 
-const NAMES: [(&str, Name); 4] = [
+const NAMES: [(&str, Name); 7] = [
     ("kafka-topics", Name::Topics),
     ("kafka-console-producer", Name::ConsoleProducer),
     ("kafka-console-consumer", Name::ConsoleConsumer),
     ("kafka-consumer-groups", Name::ConsumerGroups),
+    ("kafka-dump-log", Name::DumpLog),
+    ("kafka-server-start", Name::ServerStart),
+    ("kafka-storage", Name::Storage),
 ];
 
 impl Name {
@@ -67,6 +75,9 @@ impl Invocation {
             Name::ConsoleProducer => run(&console_producer::SCRIPT, &self.arguments, console_producer::run),
             Name::ConsoleConsumer => run(&console_consumer::SCRIPT, &self.arguments, console_consumer::run),
             Name::ConsumerGroups => run(&consumer_groups::SCRIPT, &self.arguments, consumer_groups::run),
+            Name::DumpLog => run(&dump_log::SCRIPT, &self.arguments, dump_log::run),
+            Name::ServerStart => node::server_start(&self.arguments),
+            Name::Storage => node::storage(&self.arguments),
         }
     }
 }
