@@ -1,23 +1,71 @@
 //! New partitions: from the brokers that shall hold them to the records that make them.
 
-use metadata::image::{DIRECTORY_UNASSIGNED, LeaderRecovery, Partition};
-use metadata::{MetadataRecord, image::Cluster};
+use std::collections::BTreeMap;
+
+use metadata::MetadataRecord;
+use metadata::image::{Cluster, DIRECTORY_UNASSIGNED, Image, LeaderRecovery, Partition};
 use model::{BrokerId, LeaderEpoch, Uuid};
 
 use crate::Context;
 use crate::error::TopicError;
 
-/// A broker with one log directory keeps its replicas there; one with several says later where (KIP-858).
-fn directory(cluster: &Cluster, broker: BrokerId) -> Uuid {
-    match cluster.broker(broker).map(|broker| broker.log_dirs.as_slice()) {
-        Some([only]) => *only,
-        _ => DIRECTORY_UNASSIGNED,
+/// Chooses the log directory of each new replica: the one of its broker that holds the fewest (KIP-858). Left to the
+/// broker, the choice would not stand in the log from the first moment; and a replica of which nobody knows where it
+/// lies is made anew, empty, when its directory does not come back after a restart.
+pub(crate) struct Directories<'a> {
+    image: &'a Image,
+    /// How many replicas lie in each directory; counted when a broker with several needs it.
+    held: Option<BTreeMap<Uuid, usize>>,
+}
+
+impl<'a> Directories<'a> {
+    pub(crate) fn new(context: &Context<'a>) -> Directories<'a> {
+        Directories {
+            image: context.image,
+            held: None,
+        }
+    }
+
+    fn choose(&mut self, broker: BrokerId) -> Uuid {
+        let Some(broker) = self.image.cluster.broker(broker) else {
+            return DIRECTORY_UNASSIGNED;
+        };
+        let open = broker
+            .log_dirs
+            .iter()
+            .filter(|directory| !broker.cordoned_log_dirs.contains(directory));
+        let open: Vec<Uuid> = open.copied().collect();
+        match open.as_slice() {
+            [] => DIRECTORY_UNASSIGNED,
+            [only] => *only,
+            several => {
+                let held = self.held.get_or_insert_with(|| held(self.image));
+                let fewest = several
+                    .iter()
+                    .min_by_key(|directory| held.get(directory).copied().unwrap_or(0));
+                let chosen = fewest.copied().unwrap_or(DIRECTORY_UNASSIGNED);
+                *held.entry(chosen).or_default() += 1;
+                chosen
+            }
+        }
     }
 }
 
+fn held(image: &Image) -> BTreeMap<Uuid, usize> {
+    let mut held = BTreeMap::new();
+    for directory in image
+        .topics
+        .partitions()
+        .flat_map(|(_, _, partition)| &partition.directories)
+    {
+        *held.entry(*directory).or_default() += 1;
+    }
+    held
+}
+
 /// A partition that is led by the first of its replicas that is active; `None` when none is.
-pub(crate) fn new_partition(context: &Context<'_>, replicas: Vec<BrokerId>) -> Option<Partition> {
-    let cluster = &context.image.cluster;
+pub(crate) fn new_partition(directories: &mut Directories<'_>, replicas: Vec<BrokerId>) -> Option<Partition> {
+    let cluster = &directories.image.cluster;
     let isr: Vec<BrokerId> = replicas
         .iter()
         .copied()
@@ -27,7 +75,7 @@ pub(crate) fn new_partition(context: &Context<'_>, replicas: Vec<BrokerId>) -> O
     Some(Partition {
         directories: replicas
             .iter()
-            .map(|broker| directory(cluster, *broker))
+            .map(|broker| directories.choose(*broker))
             .collect(),
         replicas,
         isr,

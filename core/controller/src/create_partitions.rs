@@ -6,7 +6,7 @@ use std::sync::Arc;
 use metadata::image::{Partition, Topic};
 use model::BrokerId;
 
-use crate::assignment::{check_manual, new_partition, partition_records};
+use crate::assignment::{Directories, check_manual, new_partition, partition_records};
 use crate::error::TopicError;
 use crate::placement::place;
 use crate::{Context, Decision, Entropy, Mode};
@@ -34,6 +34,7 @@ pub fn create_partitions(
 ) -> Decision<CreatePartitionsReply> {
     let mut decision = Decision::without_records(CreatePartitionsReply::new());
     let mut added = 0;
+    let mut directories = Directories::new(context);
     let (mut seen, mut twice) = (BTreeSet::new(), BTreeSet::new());
     for topic in topics {
         if !seen.insert(&topic.name) {
@@ -44,7 +45,7 @@ pub fn create_partitions(
         let result = if twice.contains(&topic.name) {
             Err(TopicError::Request("Duplicate topic name."))
         } else {
-            new_partitions(context, topic, added, entropy)
+            new_partitions(context, topic, added, &mut directories, entropy)
         };
         let result = result.map(|(known, partitions)| {
             added += partitions.len();
@@ -65,6 +66,7 @@ fn new_partitions<'a>(
     context: &Context<'a>,
     topic: &CreatePartitions,
     added: usize,
+    directories: &mut Directories<'_>,
     entropy: Entropy<'_>,
 ) -> Result<(&'a Topic, Vec<Partition>), TopicError> {
     let known = context
@@ -93,14 +95,14 @@ fn new_partitions<'a>(
                 .zip(assignments)
                 .map(|(index, replicas)| {
                     check_manual(&context.image.cluster, replicas, Some(replication_factor))?;
-                    new_partition(context, replicas.clone()).ok_or(TopicError::inactive_assignment(index))
+                    new_partition(directories, replicas.clone()).ok_or(TopicError::inactive_assignment(index))
                 })
                 .collect()
         }
         None => place(&context.image.cluster, additional, replication_factor, entropy)?
             .into_iter()
             .map(|replicas| {
-                new_partition(context, replicas).ok_or(TopicError::all_inactive(replication_factor))
+                new_partition(directories, replicas).ok_or(TopicError::all_inactive(replication_factor))
             })
             .collect(),
     };

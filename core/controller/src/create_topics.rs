@@ -12,7 +12,7 @@ use model::config::validate_topic_configs;
 use model::{BrokerId, CLUSTER_METADATA, Uuid, names_collide, validate_topic_name};
 use wire::internal::metadata_log::{ConfigRecord, TopicRecord};
 
-use crate::assignment::{check_manual, new_partition, partition_records};
+use crate::assignment::{Directories, check_manual, new_partition, partition_records};
 use crate::error::TopicError;
 use crate::placement::place;
 use crate::{Context, Decision, Entropy, Mode, random_uuid};
@@ -63,6 +63,7 @@ pub fn create_topics(
     let mut request = Request {
         context,
         entropy,
+        directories: Directories::new(context),
         records: Vec::new(),
         accepted: BTreeSet::new(),
         partitions: 0,
@@ -126,6 +127,7 @@ fn check_request_size(context: &Context<'_>, topics: &[CreateTopic]) -> Result<(
 struct Request<'a, 'e> {
     context: &'a Context<'a>,
     entropy: Entropy<'e>,
+    directories: Directories<'a>,
     records: Vec<MetadataRecord>,
     accepted: BTreeSet<Arc<str>>,
     partitions: usize,
@@ -237,13 +239,13 @@ impl Request<'_, '_> {
         )?;
         let partitions = placed
             .into_iter()
-            .map(|replicas| new_partition(self.context, replicas));
+            .map(|replicas| new_partition(&mut self.directories, replicas));
         partitions
             .map(|partition| partition.ok_or(TopicError::all_inactive(replication_factor)))
             .collect()
     }
 
-    fn manual(&self, topic: &CreateTopic) -> Result<Vec<Partition>, TopicError> {
+    fn manual(&mut self, topic: &CreateTopic) -> Result<Vec<Partition>, TopicError> {
         if topic.replication_factor != -1 {
             let text =
                 "A manual partition assignment was specified, but replication factor was not set to -1.";
@@ -262,7 +264,7 @@ impl Request<'_, '_> {
             }
             check_manual(&self.context.image.cluster, replicas, replication_factor)?;
             replication_factor = Some(replicas.len());
-            let partition = new_partition(self.context, replicas.clone());
+            let partition = new_partition(&mut self.directories, replicas.clone());
             by_index.insert(*index, partition.ok_or(TopicError::inactive_assignment(*index))?);
         }
         if by_index

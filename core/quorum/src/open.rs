@@ -104,7 +104,7 @@ impl OpenQuorum {
             known,
             snapshots: ids,
             latest_snapshot: latest,
-            latest_snapshot_ms: latest_timestamp_ms.max(0),
+            latest_snapshot_ms: latest.map_or(now_ms, |_| latest_timestamp_ms),
             bytes_since_snapshot: bytes_since,
             writing: None,
             noted_synced: Offset::ZERO,

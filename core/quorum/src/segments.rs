@@ -68,7 +68,9 @@ fn read_segment(
     sound: &mut SoundEnd,
     out: &mut dyn FnMut(Batch) -> Result<(), OpenError>,
 ) -> Result<(), OpenError> {
-    let file = disk_of.open_read(path).map_err(disk(path))?;
+    let file = disk_of.open(path).map_err(disk(path))?;
+    // Without this the cache may show what a failed sync of an earlier life has not brought to the disk (rule 109).
+    file.reload(0).map_err(disk(path))?;
     let length = file.len().map_err(disk(path))?;
     let (mut position, mut window_bytes) = (0, WINDOW_BYTES);
     while position < length {

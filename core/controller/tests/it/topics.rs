@@ -9,6 +9,7 @@ use controller::{
 };
 use metadata::image::{DIRECTORY_UNASSIGNED, Partition};
 use model::{BrokerId, ErrorCode, LeaderEpoch, Uuid};
+use wire::internal::metadata_log::BrokerRegistrationChangeRecord;
 
 use super::{Cluster, directory, registration};
 
@@ -300,17 +301,53 @@ fn a_fenced_broker_is_assigned_but_leads_nothing_and_is_not_in_sync() {
     );
 }
 
-#[test]
-fn a_broker_with_several_log_directories_says_later_where_a_replica_lies() {
+fn with_directories(cordoned: Option<Vec<Uuid>>) -> Cluster {
     let mut cluster = Cluster::empty();
-    let mut two = registration(1);
-    two.log_dirs = vec![directory(1), directory(2)];
+    let mut several = registration(1);
+    several.log_dirs = vec![directory(1), directory(2), directory(3)];
     let epoch = cluster
-        .decide(|context, _| controller::register_broker(context, &two, controller::PreviousShutdown::Clean))
+        .decide(|context, _| {
+            controller::register_broker(context, &several, controller::PreviousShutdown::Clean)
+        })
         .unwrap();
     cluster.start(1, epoch);
-    create_one(&mut cluster, topic("t", 1, 1)).unwrap();
-    assert_eq!(partition(&cluster, "t", 0).directories, [DIRECTORY_UNASSIGNED]);
+    let change = BrokerRegistrationChangeRecord {
+        broker_id: 1,
+        broker_epoch: epoch.0,
+        cordoned_log_dirs: cordoned,
+        ..Default::default()
+    };
+    cluster.write(vec![change.into()]);
+    cluster
+}
+
+#[test]
+fn new_replicas_fill_the_directories_of_a_broker_evenly() {
+    let mut cluster = with_directories(None);
+    create_one(&mut cluster, topic("a", 4, 1)).unwrap();
+    create(&mut cluster, &[topic("b", 1, 1), topic("c", 2, 1)]);
+    grow(&mut cluster, "a", 6, None).unwrap();
+    let mut held = [0; 3];
+    for (_, _, partition) in cluster.image().topics.partitions() {
+        held[usize::from(partition.directories[0].0[0]) - 1] += 1;
+    }
+    assert_eq!(held, [3, 3, 3]);
+}
+
+#[test]
+fn a_cordoned_directory_takes_no_new_replicas() {
+    let mut cluster = with_directories(Some(vec![directory(1), directory(3)]));
+    create_one(&mut cluster, topic("a", 3, 1)).unwrap();
+    assert!(
+        cluster
+            .image()
+            .topics
+            .partitions()
+            .all(|(_, _, partition)| partition.directories == [directory(2)])
+    );
+    let mut cluster = with_directories(Some(vec![directory(1), directory(2), directory(3)]));
+    create_one(&mut cluster, topic("a", 1, 1)).unwrap();
+    assert_eq!(partition(&cluster, "a", 0).directories, [DIRECTORY_UNASSIGNED]);
 }
 
 #[test]

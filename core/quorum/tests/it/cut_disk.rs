@@ -90,6 +90,10 @@ impl DiskFile for CutFile {
         self.inner.sync_data()
     }
 
+    fn reload(&self, from: u64) -> io::Result<()> {
+        self.inner.reload(from)
+    }
+
     fn as_source(self: Arc<Self>) -> Arc<dyn wire::FileSource> {
         self
     }

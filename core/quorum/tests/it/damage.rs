@@ -206,3 +206,34 @@ fn a_failed_sync_ends_the_leadership() {
     let node = Node::start(Arc::new(disk), QuorumConfig::default()).unwrap();
     assert!(node.topic_names().contains(&"topic-000001".to_owned()));
 }
+
+#[test]
+fn what_a_failed_sync_left_in_the_cache_is_not_taken_for_durable() {
+    for seed in 0..40 {
+        let disk = SimDisk::new(seed);
+        format(&disk).unwrap();
+        let mut node = Node::start(Arc::new(disk.clone()), QuorumConfig::default()).unwrap();
+        node.write(&topic(1, 1)).unwrap();
+        disk.set_faults(SimFaults {
+            sync_errors: 1_000_000,
+            ..SimFaults::default()
+        });
+        assert!(node.write(&topic(2, 3)).is_err());
+        disk.set_faults(SimFaults::default());
+        // The process starts anew with the cache of the old one, is told of nothing, and takes what it read for true.
+        disk.restart();
+        let mut node = Node::start(Arc::new(disk.clone()), QuorumConfig::default()).unwrap();
+        let seen = node.topic_names();
+        node.write(&topic(3, 1)).unwrap();
+        disk.crash();
+        let node = Node::start(Arc::new(disk), QuorumConfig::default()).unwrap();
+        assert!(
+            seen.iter().all(|name| node.topic_names().contains(name)),
+            "seed {seed}: {seen:?} were seen"
+        );
+        assert!(
+            node.topic_names().contains(&"topic-000003".to_owned()),
+            "seed {seed}"
+        );
+    }
+}
