@@ -6,6 +6,7 @@
 //! round in which nothing happened reads nothing.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use model::{ErrorCode, Offset};
@@ -95,6 +96,8 @@ pub(super) enum Lasting {
 
 /// A session with what it watches.
 pub(crate) struct FetchSession {
+    /// Nobody keeps it any more: its watches end with the round that is under way.
+    closed: AtomicBool,
     /// The id, once the cache gave one.
     id: OnceLock<i32>,
     state: Mutex<SessionState>,
@@ -102,7 +105,6 @@ pub(crate) struct FetchSession {
 }
 
 struct SessionState {
-    lasting: Lasting,
     session: Session<FetchKey>,
     watches: BTreeMap<SlotId, (Arc<HostedPartition>, WatchId)>,
     /// What the round that is under way has found.
@@ -137,9 +139,9 @@ pub(crate) struct Round {
 impl FetchSession {
     pub(super) fn new(session: Session<FetchKey>, lasting: Lasting) -> Arc<FetchSession> {
         Arc::new(FetchSession {
+            closed: AtomicBool::new(lasting == Lasting::OneRound),
             id: OnceLock::new(),
             state: Mutex::new(SessionState {
-                lasting,
                 session,
                 watches: BTreeMap::new(),
                 found: BTreeMap::new(),
@@ -166,7 +168,12 @@ impl FetchSession {
     ) -> Result<usize, SessionError> {
         // A client that asks again has given up on the round before.
         self.answer_parked();
-        let mut state = self.state.lock();
+        // One that asks while that round still reads does not keep to the protocol; a network thread waits for nobody.
+        let busy = SessionError::Epoch {
+            found: epoch,
+            expected: -1,
+        };
+        let mut state = self.state.try_lock().ok_or(busy)?;
         for slot in state.session.resume(epoch, naming, changes, forgotten)? {
             state.unwatch(slot);
         }
@@ -183,10 +190,22 @@ impl FetchSession {
 
     /// Ends the session: nothing tells it anything any more.
     pub(super) fn close(&self) {
+        self.closed.store(true, Ordering::Release);
         self.answer_parked();
-        let mut state = self.state.lock();
-        state.lasting = Lasting::OneRound;
-        state.unwatch_all();
+        self.tidy();
+    }
+
+    fn is_closed(&self) -> bool {
+        self.closed.load(Ordering::Acquire)
+    }
+
+    /// Ends the watches of a closed session, unless a round is under way, which does so at its end.
+    fn tidy(&self) {
+        if self.is_closed()
+            && let Some(mut state) = self.state.try_lock()
+        {
+            state.unwatch_all();
+        }
     }
 
     /// Whether reading for the next round may have to wait for a disk.
@@ -276,6 +295,7 @@ impl Round {
     fn answer(&self, mut state: MutexGuard<'_, SessionState>) {
         let partitions = state.tell(self);
         drop(state);
+        self.session.tidy();
         if let Some(key) = self.timer.get() {
             self.replicas.timers().remove(*key);
         }
@@ -415,7 +435,7 @@ impl SessionState {
             };
             let outcome = found.outcome();
             let must_tell = self.session.told(slot, &outcome);
-            if self.lasting == Lasting::Cached {
+            if !round.session.is_closed() {
                 self.watch_until_next_round(slot, round, &outcome);
             }
             if let Some(found) = self.found.remove(&slot)
@@ -429,9 +449,6 @@ impl SessionState {
             }
         }
         self.found.clear();
-        if self.lasting == Lasting::OneRound {
-            self.unwatch_all();
-        }
         answers
     }
 
