@@ -5,6 +5,7 @@ mod disk;
 mod epochs;
 mod log;
 mod log_dir;
+mod offline;
 mod producers;
 mod segment;
 
@@ -21,6 +22,9 @@ pub use log::{
 pub use log_dir::{
     Checkpoints, FolderKind, LastShutdown, LogDir, MetaProperties, MetaPropertiesError, PartitionFolder,
     PartitionMetadata,
+};
+pub use offline::{
+    SegmentFault, SegmentReader, StoredEntry, base_offset_of, decode_offset_index, decode_time_index,
 };
 pub use producers::{ProducedBatch, ProducerSnapshotEntry, SnapshotError, decode_snapshot};
 pub use segment::{OffsetEntry, TimeEntry, TransactionIndexError, decode_transactions};

@@ -170,6 +170,15 @@ fn a_folder_is_locked_by_one_holder() {
 }
 
 #[test]
+fn a_reload_shows_what_was_written_and_makes_it_durable() {
+    on_both(|disk, dir| {
+        let file = disk.write(&dir.join("a"), &[5; 10_000]).unwrap();
+        file.reload(5000).unwrap();
+        assert_eq!(disk.read(&dir.join("a")).unwrap(), [5; 10_000]);
+    });
+}
+
+#[test]
 fn there_is_free_space() {
     on_both(|disk, dir| assert!(disk.free_space(dir).unwrap() > 0));
 }

@@ -46,6 +46,10 @@ pub trait DiskFile: FileSource {
     /// Makes the file's data and length durable. Its name is durable only after [`Disk::sync_dir`] on its folder.
     fn sync_data(&self) -> io::Result<()>;
 
+    /// Makes the file durable, and has what is read from `position` on come from the disk: after a sync that failed in an
+    /// earlier life of the process, the cache may show what the disk does not hold.
+    fn reload(&self, position: u64) -> io::Result<()>;
+
     /// This file as something a response can be sent from.
     fn as_source(self: Arc<Self>) -> Arc<dyn FileSource>;
 }

@@ -71,6 +71,18 @@ impl DiskFile for RealFile {
         self.0.sync_data()
     }
 
+    fn reload(&self, position: u64) -> io::Result<()> {
+        self.0.sync_data()?;
+        // Pages are clean now: this drops them. Those of the page that `position` is in as well.
+        let from = position - position % 4096;
+        Ok(rustix::fs::fadvise(
+            &self.0,
+            from,
+            None,
+            rustix::fs::Advice::DontNeed,
+        )?)
+    }
+
     fn as_source(self: Arc<Self>) -> Arc<dyn FileSource> {
         self
     }

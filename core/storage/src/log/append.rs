@@ -170,7 +170,7 @@ impl Log {
         if self.state == WriteState::Offline {
             return Err(AppendError::Offline);
         }
-        Ok(self.cut_torn_tail()?)
+        Ok(self.clear_leftovers()?)
     }
 
     /// Judges a batch's producer; yields the batch it repeats.

@@ -103,8 +103,12 @@ impl Durability {
 }
 
 impl Log {
-    /// What is not durable yet; `None` when all is.
+    /// What is not durable yet; `None` when all is, or when the log is offline: after a failed sync a later one that
+    /// succeeds says nothing (rule 109).
     pub fn dirty(&self) -> Option<Unsynced> {
+        if self.is_offline() {
+            return None;
+        }
         let clean = self.durability.is_clean() && self.durability.synced_offset >= self.view.log_end_offset;
         (!clean).then(|| self.unsynced())
     }
@@ -130,6 +134,9 @@ impl Log {
 
     /// What [`Log::dirty`] gave out is durable now.
     pub fn mark_synced(&mut self, synced: &Unsynced) {
+        if self.is_offline() {
+            return;
+        }
         self.durability.take_back(synced, self.view.log_end_offset);
     }
 }

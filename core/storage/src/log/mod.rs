@@ -11,6 +11,7 @@ mod error;
 mod open;
 mod reader;
 mod recovery;
+mod replay;
 mod retention;
 mod truncate;
 mod validate;
@@ -92,6 +93,8 @@ pub struct Log {
     snapshot_offset: Option<Offset>,
     durability: Durability,
     retired: Vec<Retired>,
+    /// A segment whose files may be there but which is no part of the log.
+    orphan: Option<Offset>,
     state: WriteState,
 }
 
@@ -264,7 +267,7 @@ impl Log {
         if self.state == WriteState::Offline {
             return Err(io::Error::other("the log is offline since a failure of its disk"));
         }
-        self.cut_torn_tail()?;
+        self.clear_leftovers()?;
         let mut files = self.active().seal()?;
         files.extend(self.take_snapshot()?);
         self.durability.add(files);
@@ -296,8 +299,9 @@ impl Log {
         DEDUPE_WINDOW
     }
 
-    /// Removes what a failed append may have left behind the end (rule 112).
-    fn cut_torn_tail(&mut self) -> io::Result<()> {
+    /// Removes what a failed append or roll may have left behind (rule 112).
+    fn clear_leftovers(&mut self) -> io::Result<()> {
+        self.remove_orphan()?;
         if self.state == WriteState::Torn {
             if let Err(error) = self.active().cut_to_size() {
                 self.state = WriteState::Offline;

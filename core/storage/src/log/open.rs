@@ -110,6 +110,7 @@ impl Log {
             snapshot_offset: None,
             durability: Durability::new(Offset::ZERO),
             retired: Vec::new(),
+            orphan: None,
             state: WriteState::Sound,
             config,
             place,
@@ -129,7 +130,6 @@ impl Log {
         let mut opening = Opening::new(place, config, now_ms);
         opening.tidy_folder().map_err(failed)?;
         opening.load_epochs().map_err(failed)?;
-        opening.check_indexes().map_err(failed)?;
         match checkpoint.shutdown {
             Shutdown::Clean => opening.reopen().map_err(failed)?,
             Shutdown::Unclean => opening.recover(checkpoint.recovery_point).map_err(failed)?,

@@ -9,138 +9,17 @@ use std::path::Path;
 use std::sync::Arc;
 
 use model::{Offset, Uuid};
-use wire::records::{Batch, Entry};
 
 use super::durability::Durability;
 use super::open::{LogCheckpoint, LogPlace, RecoveryReport, Shutdown};
-use super::{AbortedTransaction, Log, LogConfig, LogReader, ReadError, WriteState};
+use super::replay::{ProducersAt, Rebuild, Replay, drop_snapshots_above};
+use super::{Log, LogConfig, LogReader, ReadError, WriteState};
 use crate::disk::{Disk, DiskFile};
 use crate::epochs::{EPOCH_FILE, LeaderEpochs};
-use crate::producers::{DEDUPE_WINDOW, Producers, decode_snapshot, encode_snapshot, producer_batch};
+use crate::producers::DEDUPE_WINDOW;
 use crate::segment::{
-    Checksums, FileKind, IndexLimits, RecoverHow, Scanned, Scanner, Segment, SegmentFiles, Step, load,
-    parse_name,
+    Checksums, FileKind, IndexLimits, RecoverHow, Scanner, Segment, SegmentFiles, Step, parse_name,
 };
-
-/// The largest control batch that is read: a marker has 78 bytes.
-const CONTROL_MAX: u64 = 64 << 10;
-
-/// The producers of a log at an offset, and the snapshot they come from.
-pub(super) struct ProducersAt {
-    pub(super) state: Producers,
-    pub(super) snapshot_offset: Option<Offset>,
-}
-
-/// Builds the producers' state from snapshots and batches.
-pub(super) struct Replay<'a> {
-    pub(super) disk: &'a dyn Disk,
-    pub(super) dir: &'a Arc<Path>,
-    pub(super) segments: &'a [Arc<Segment>],
-    pub(super) window: usize,
-    pub(super) now_ms: i64,
-    pub(super) expiration_ms: i64,
-}
-
-impl Replay<'_> {
-    /// The state at an offset: the newest sound snapshot up to it, and the batches from there on.
-    pub(super) fn producers_at(&self, offset: Offset) -> Result<ProducersAt, ReadError> {
-        let mut found = self.newest_snapshot(offset)?;
-        let from = found.snapshot_offset.unwrap_or(Offset::ZERO);
-        for segment in self
-            .segments
-            .iter()
-            .filter(|segment| segment.base_offset() < offset)
-        {
-            let (located, size) = segment.locate(from)?;
-            let Some(located) = located else { continue };
-            let file = segment.log_file()?;
-            let mut scanner = Scanner::new(&*file, located.position, size);
-            loop {
-                match scanner.step()? {
-                    Step::Entry(entry) if entry.base_offset < offset => {
-                        self.take(&mut found.state, &entry, &*file)?;
-                    }
-                    Step::Entry(_) | Step::End => break,
-                    Step::Broken(error) => return Err(segment.corrupt(scanner.position(), error)),
-                }
-            }
-        }
-        Ok(found)
-    }
-
-    fn newest_snapshot(&self, offset: Offset) -> io::Result<ProducersAt> {
-        let mut offsets = snapshot_offsets(self.disk, self.dir)?;
-        offsets.retain(|taken| *taken <= offset);
-        while let Some(taken) = offsets.pop() {
-            let path = SegmentFiles::new(self.dir, taken).snapshot();
-            match decode_snapshot(&self.disk.read(&path)?) {
-                Ok(entries) => {
-                    let state = Producers::from_snapshot(&entries, self.now_ms, self.expiration_ms);
-                    return Ok(ProducersAt {
-                        state,
-                        snapshot_offset: Some(taken),
-                    });
-                }
-                // Damaged: the one before it, and the batches in between, say the same (rule 30).
-                Err(_) => self.disk.remove_file(&path)?,
-            }
-        }
-        Ok(ProducersAt {
-            state: Producers::default(),
-            snapshot_offset: None,
-        })
-    }
-
-    /// Takes an entry of the log in; yields what it aborts.
-    pub(super) fn take(
-        &self,
-        producers: &mut Producers,
-        entry: &Scanned,
-        file: &dyn DiskFile,
-    ) -> io::Result<Vec<AbortedTransaction>> {
-        let Some(header) = &entry.header else {
-            return Ok(Vec::new());
-        };
-        let produced = producer_batch(header, entry.base_offset, header.max_timestamp, || {
-            load_control(entry, file)
-        })?;
-        Ok(produced.map_or(Vec::new(), |batch| {
-            producers.replay(&batch, self.window, self.now_ms)
-        }))
-    }
-}
-
-fn load_control(entry: &Scanned, file: &dyn DiskFile) -> io::Result<Option<Batch>> {
-    if entry.size > CONTROL_MAX {
-        return Ok(None);
-    }
-    match load(file, entry)? {
-        Ok(Entry::Batch(batch)) => Ok(Some(batch)),
-        _ => Ok(None),
-    }
-}
-
-/// The offsets of the snapshots in a folder, lowest first.
-fn snapshot_offsets(disk: &dyn Disk, dir: &Path) -> io::Result<Vec<Offset>> {
-    let names = disk.list(dir)?;
-    let snapshots = names.iter().filter_map(|entry| match parse_name(&entry.name)? {
-        (offset, FileKind::Snapshot) => Some(offset),
-        _ => None,
-    });
-    Ok(snapshots.collect())
-}
-
-/// Removes the snapshots above an offset (rule 32).
-pub(super) fn drop_snapshots_above(disk: &dyn Disk, dir: &Path, offset: Offset) -> io::Result<()> {
-    let shared: Arc<Path> = Arc::from(dir);
-    for taken in snapshot_offsets(disk, dir)?
-        .into_iter()
-        .filter(|taken| *taken > offset)
-    {
-        disk.remove_file(&SegmentFiles::new(&shared, taken).snapshot())?;
-    }
-    Ok(())
-}
 
 /// Removes segments from the end of a log, newest first, each durably before the next.
 pub(super) fn remove_segments(
@@ -182,10 +61,7 @@ impl Opening {
             report: RecoveryReport::default(),
             segments: Vec::new(),
             log_end_offset: Offset::ZERO,
-            producers: ProducersAt {
-                state: Producers::default(),
-                snapshot_offset: None,
-            },
+            producers: ProducersAt::default(),
             files: Vec::new(),
         }
     }
@@ -202,6 +78,7 @@ impl Opening {
             limits: self.limits(),
             now_ms: self.now_ms,
             checksums,
+            doubted_from: None,
         }
     }
 
@@ -213,15 +90,15 @@ impl Opening {
         Checksums::Verified
     }
 
-    fn replay<'a>(&'a self, segments: &'a [Arc<Segment>]) -> Replay<'a> {
+    fn replay(&self, segments: &[Arc<Segment>]) -> Replay {
         #[cfg(feature = "planted-bugs")]
         let window = DEDUPE_WINDOW - usize::from(self.config.planted.dedupe_window_of_four);
         #[cfg(not(feature = "planted-bugs"))]
         let window = DEDUPE_WINDOW;
         Replay {
-            disk: &*self.place.disk,
-            dir: &self.dir,
-            segments,
+            disk: Arc::clone(&self.place.disk),
+            dir: Arc::clone(&self.dir),
+            segments: segments.to_vec(),
             window,
             now_ms: self.now_ms,
             expiration_ms: self.config.producer_id_expiration_ms,
@@ -324,10 +201,10 @@ impl Opening {
         Ok(())
     }
 
-    /// Builds the indexes of sealed segments anew that are missing or cannot be (rule 97). The batches stay untouched.
-    pub(super) fn check_indexes(&mut self) -> Result<(), ReadError> {
-        let sealed = self.segments.len().saturating_sub(1);
-        for index in 0..sealed {
+    /// Builds the indexes of the first `count` segments anew that are missing or cannot be (rule 97). The batches stay
+    /// untouched.
+    fn check_indexes(&mut self, count: usize) -> Result<(), ReadError> {
+        for index in 0..count {
             let Some(segment) = self.segments.get(index).cloned() else {
                 break;
             };
@@ -374,46 +251,55 @@ impl Opening {
         let Some(newest) = self.segments.last().cloned() else {
             return Ok(());
         };
+        self.check_indexes(self.segments.len().saturating_sub(1))?;
         let (limits, interval) = (self.limits(), self.config.index_interval_bytes);
-        let sound = newest.has_sound_aborted()?;
-        match if sound {
-            newest.reopen(limits, interval, self.now_ms)?
-        } else {
-            None
-        } {
-            Some(end) => {
-                self.log_end_offset = end;
-                self.producers = self.replay(&self.segments).producers_at(end)?;
-                Ok(())
-            }
-            None => {
-                self.report
-                    .fault(|| format!("segment {} is not as a clean end leaves it", newest.base_offset()));
-                self.recover(newest.base_offset())
-            }
+        let end = match newest.has_sound_aborted()? {
+            true => newest.reopen(limits, interval, self.now_ms)?,
+            false => None,
+        };
+        let Some(end) = end else {
+            let base = newest.base_offset();
+            self.report
+                .fault(|| format!("segment {base} is not as a clean end leaves it"));
+            return self.recover(Offset(base.0.saturating_add(1)));
+        };
+        self.log_end_offset = end;
+        self.producers = self.replay(&self.segments).producers_at(end)?;
+        self.note_replay_fault();
+        Ok(())
+    }
+
+    /// Batches that cannot be read below what is recovered: what they said of their producers is not known.
+    fn note_replay_fault(&mut self) {
+        if let Some(fault) = self.producers.fault.take() {
+            self.report.fault(|| fault);
         }
     }
 
     /// After any other end: reads every segment from the recovery point on (rules 94, 95).
     pub(super) fn recover(&mut self, recovery_point: Offset) -> Result<(), ReadError> {
+        // The segment that ends at the recovery point is among them: it may have been sealed after the sync that led
+        // there, and its indexes never have reached the disk.
         let holder = self
             .segments
-            .partition_point(|segment| segment.base_offset() <= recovery_point);
+            .partition_point(|segment| segment.base_offset() < recovery_point);
         let first = holder.saturating_sub(1);
         let Some(base) = self.segments.get(first).map(|segment| segment.base_offset()) else {
             return Ok(());
         };
-        drop_snapshots_above(&*self.place.disk, &self.dir, base)?;
+        self.check_indexes(first)?;
+        self.place.disk.sync_dir(&self.dir)?;
+        let sound_upto = recovery_point.max(base);
+        drop_snapshots_above(&*self.place.disk, &self.dir, sound_upto)?;
         let before = self.segments.get(..first).unwrap_or_default();
-        let mut producers = self.replay(before).producers_at(base)?;
+        let mut rebuild = Rebuild::new(self.replay(before), base, sound_upto)?;
         for index in first..self.segments.len() {
             let Some(segment) = self.segments.get(index).cloned() else {
                 break;
             };
-            let found = self.recover_segment(&segment, &mut producers.state)?;
-            self.log_end_offset = found;
+            self.log_end_offset = self.recover_segment(&segment, recovery_point, &mut rebuild)?;
             let next = self.segments.get(index + 1).map(|next| next.base_offset());
-            if self.ends_here(found, next) {
+            if self.ends_here(self.log_end_offset, next) {
                 let gone = self.segments.split_off(index + 1);
                 self.report.removed_segments = gone.len();
                 remove_segments(&*self.place.disk, &self.dir, gone)?;
@@ -421,11 +307,11 @@ impl Opening {
             }
             if let Some(next) = next {
                 self.files.extend(segment.seal()?);
-                self.files.push(self.write_snapshot(&producers.state, next)?);
-                producers.snapshot_offset = Some(next);
+                self.files.push(rebuild.write_snapshot(next)?);
             }
         }
-        self.producers = producers;
+        self.producers = rebuild.finish(self.log_end_offset);
+        self.note_replay_fault();
         Ok(())
     }
 
@@ -446,15 +332,21 @@ impl Opening {
         self.report.truncated_bytes > 0 || !joined
     }
 
-    fn recover_segment(&mut self, segment: &Segment, producers: &mut Producers) -> Result<Offset, ReadError> {
-        let how = self.how(self.checksums());
-        let mut epochs = std::mem::replace(&mut self.epochs, LeaderEpochs::empty(self.dir.join(EPOCH_FILE)));
-        let replay = self.replay(&[]);
+    fn recover_segment(
+        &mut self,
+        segment: &Segment,
+        recovery_point: Offset,
+        rebuild: &mut Rebuild,
+    ) -> Result<Offset, ReadError> {
+        let how = RecoverHow {
+            doubted_from: Some(recovery_point),
+            ..self.how(self.checksums())
+        };
+        let epochs = &mut self.epochs;
         let recovered = segment.recover(&how, |entry, file| {
             epochs.note(entry.leader_epoch, entry.base_offset);
-            replay.take(producers, entry, file)
+            rebuild.take(entry, file)
         })?;
-        self.epochs = epochs;
         self.report.recovered_segments += 1;
         if let Some((bytes, fault)) = recovered.cut {
             self.report.truncated_bytes += bytes;
@@ -462,13 +354,6 @@ impl Opening {
                 .fault(|| format!("segment {}: {fault}", segment.base_offset()));
         }
         Ok(recovered.next_offset)
-    }
-
-    fn write_snapshot(&self, producers: &Producers, offset: Offset) -> io::Result<Arc<dyn DiskFile>> {
-        let content = encode_snapshot(producers).map_err(io::Error::other)?;
-        self.place
-            .disk
-            .write(&SegmentFiles::new(&self.dir, offset).snapshot(), &content)
     }
 
     /// Puts the log together.
@@ -488,10 +373,7 @@ impl Opening {
             log_start_offset = checkpoint.log_start_offset.max(self.log_end_offset);
             remove_segments(&*disk, &self.dir, std::mem::take(&mut self.segments))?;
             drop_snapshots_above(&*disk, &self.dir, Offset::NONE)?;
-            self.producers = ProducersAt {
-                state: Producers::default(),
-                snapshot_offset: None,
-            };
+            self.producers = ProducersAt::default();
             let segment = Segment::create(&disk, &self.dir, log_start_offset, self.limits(), self.now_ms)?;
             self.segments.push(Arc::new(segment));
             self.log_end_offset = log_start_offset;
@@ -506,7 +388,8 @@ impl Opening {
             _ => checkpoint.recovery_point.min(self.log_end_offset),
         };
         let mut durability = Durability::new(synced);
-        if !self.files.is_empty() || synced < self.log_end_offset {
+        // After an unclean end not even the names that are there are known to be durable.
+        if !self.files.is_empty() || checkpoint.shutdown == Shutdown::Unclean {
             durability.add(std::mem::take(&mut self.files));
         }
         let mut producers = self.producers.state;
@@ -528,6 +411,7 @@ impl Opening {
             snapshot_offset: self.producers.snapshot_offset,
             durability,
             retired: Vec::new(),
+            orphan: None,
             state: WriteState::Sound,
         };
         Ok((log, self.report))

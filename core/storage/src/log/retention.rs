@@ -9,10 +9,10 @@ use std::sync::Arc;
 
 use model::Offset;
 
-use super::{AppendError, Log, ReadError};
+use super::{AppendError, Log, ReadError, Unsynced};
 use crate::disk::{Disk, DiskFile};
 use crate::producers::encode_snapshot;
-use crate::segment::{Segment, SegmentFiles};
+use crate::segment::{FileKind, Segment, SegmentFiles};
 
 /// A segment that left the log.
 #[derive(Clone, Debug)]
@@ -27,11 +27,14 @@ pub struct DeletedSegments {
     disk: Arc<dyn Disk>,
     dir: std::path::PathBuf,
     segments: Vec<Arc<Segment>>,
+    /// Snapshots of producers among it know what only these segments say.
+    before: Unsynced,
 }
 
 impl DeletedSegments {
     /// Removes the files, oldest segment first, each durably before the next: a crash leaves no hole.
     pub fn remove(self) -> io::Result<()> {
+        self.before.sync()?;
         for segment in &self.segments {
             segment.remove_files()?;
             self.disk.sync_dir(&self.dir)?;
@@ -51,37 +54,52 @@ impl DeletedSegments {
 }
 
 impl Log {
-    /// Seals the active segment and begins another at `base_offset`. On an error the active segment stays.
+    /// Seals the active segment and begins another at `base_offset`. On an error the active segment stays, and what may
+    /// be there of the other has to go before anything is appended: [`Log::remove_orphan`].
     pub(super) fn roll_to(&mut self, base_offset: Offset, now_ms: i64) -> io::Result<()> {
         let active = self.active();
         let empty = active.size() == 0;
         if empty && active.base_offset() == base_offset {
             return Ok(());
         }
+        self.orphan = Some(base_offset);
         let limits = self.index_limits();
-        let next = Segment::create(&self.place.disk, &self.dir, base_offset, limits, now_ms)?;
-        let sealed = self.take_snapshot().and_then(|snapshot| {
-            let mut files = if empty { Vec::new() } else { active.seal()? };
-            files.extend(snapshot);
-            Ok(files)
-        });
-        let mut files = match sealed {
-            Ok(files) => files,
-            Err(error) => {
-                let _ = next.remove_files();
-                return Err(error);
-            }
-        };
-        let next = Arc::new(next);
-        files.push(next.log_file()?);
+        let next = Arc::new(Segment::create(
+            &self.place.disk,
+            &self.dir,
+            base_offset,
+            limits,
+            now_ms,
+        )?);
+        let mut files = vec![next.log_file()?];
+        files.extend(self.take_snapshot()?);
+        if !empty {
+            files.extend(active.seal()?);
+        }
         self.durability.add(files);
         let segments = Arc::make_mut(&mut self.view.segments);
-        if empty {
-            // An empty segment that cannot hold the offset: nothing of it is needed.
-            segments.pop();
-            active.remove_files()?;
-        }
+        // An empty segment that cannot hold the offset: nothing of it is needed.
+        self.orphan = empty.then_some(active.base_offset());
+        segments.retain(|segment| !empty || segment.base_offset() != active.base_offset());
         segments.push(next);
+        self.remove_orphan()
+    }
+
+    /// Removes a segment that does not belong to the log: appending goes on only when it is gone, for recovery would
+    /// take it for a part. That it is gone is durable with the next sync.
+    pub(super) fn remove_orphan(&mut self) -> io::Result<()> {
+        let Some(base_offset) = self.orphan else {
+            return Ok(());
+        };
+        let files = SegmentFiles::new(&self.dir, base_offset);
+        for kind in FileKind::ALL
+            .into_iter()
+            .filter(|kind| *kind != FileKind::Snapshot)
+        {
+            self.place.disk.remove_file_if_there(&files.path(kind))?;
+        }
+        self.durability.add(Vec::new());
+        self.orphan = None;
         Ok(())
     }
 
@@ -199,6 +217,7 @@ impl Log {
             disk: Arc::clone(&self.place.disk),
             dir: self.place.dir.clone(),
             segments,
+            before: self.unsynced(),
         })
     }
 }

@@ -6,16 +6,18 @@ use std::sync::Arc;
 
 use model::Offset;
 
-use super::recovery::{Replay, drop_snapshots_above, remove_segments};
+use super::recovery::remove_segments;
+use super::replay::{Rebuild, Replay, drop_snapshots_above};
 use super::{Log, ReadError};
 use crate::producers::Producers;
 use crate::segment::{Checksums, RecoverHow, Segment};
 
 impl Log {
     /// Removes everything from `offset` on, durably. Where `offset` is inside a batch, the whole batch goes: the end is
-    /// then where it began.
+    /// then where it began. The caller has lowered the recovery point in its checkpoint before: what is appended below
+    /// the old one afterwards would not be recovered.
     pub fn truncate_to(&mut self, offset: Offset, now_ms: i64) -> Result<(), ReadError> {
-        self.cut_torn_tail()?;
+        self.clear_leftovers()?;
         let first = self
             .view
             .segments
@@ -58,6 +60,8 @@ impl Log {
         remove_segments(&*disk, &self.place.dir, newer)?;
         segment.cut(position)?;
         drop_snapshots_above(&*disk, &self.place.dir, end)?;
+        // They are gone for good before what is appended next counts as durable.
+        self.durability.add(Vec::new());
         self.reindex(&segment, now_ms)?;
         self.view.log_start_offset = self.view.log_start_offset.min(end);
         Ok(())
@@ -70,17 +74,20 @@ impl Log {
             limits: self.index_limits(),
             now_ms,
             checksums: Checksums::Skipped,
+            doubted_from: None,
         };
         let replay = Replay {
-            disk: &*self.place.disk,
-            dir: &self.dir,
-            segments: &self.view.segments,
+            disk: Arc::clone(&self.place.disk),
+            dir: Arc::clone(&self.dir),
+            segments: self.view.segments.to_vec(),
             window: self.dedupe_window(),
             now_ms,
             expiration_ms: self.config.producer_id_expiration_ms,
         };
-        let mut producers = replay.producers_at(segment.base_offset())?;
-        segment.recover(&how, |entry, file| replay.take(&mut producers.state, entry, file))?;
+        let end = self.view.log_end_offset;
+        let mut rebuild = Rebuild::new(replay, segment.base_offset(), end)?;
+        segment.recover(&how, |entry, file| rebuild.take(entry, file))?;
+        let producers = rebuild.finish(end);
         self.snapshot_offset = producers.snapshot_offset;
         self.producers = producers.state;
         Ok(())

@@ -19,6 +19,7 @@ use model::Offset;
 use crate::disk::{Disk, DiskFile};
 use crate::log::AbortedTransaction;
 pub(crate) use files::{FileKind, SegmentFiles, parse_name};
+pub(crate) use index::decode_entries;
 use index::relative;
 pub use index::{OffsetEntry, TimeEntry};
 pub(crate) use indexes::{IndexLimits, Indexes, Placed};
@@ -236,7 +237,7 @@ impl Segment {
 
     /// Cuts off what a failed append may have left behind the end (rule 112).
     pub(crate) fn cut_to_size(&self) -> io::Result<()> {
-        self.log_file()?.set_len(self.size())
+        self.cut(self.size())
     }
 
     /// When the segment is full, or of age, for `bytes` more with that largest timestamp and last offset (rule 102).
@@ -257,19 +258,18 @@ impl Segment {
     pub(crate) fn seal(&self) -> io::Result<Vec<Arc<dyn DiskFile>>> {
         let log = self.log_file()?;
         let mut files = vec![Arc::clone(&log)];
-        let mut state = self.write();
-        let Some(active) = &mut state.active else {
-            return Ok(files);
-        };
-        files.extend(active.indexes.finish(&*self.disk, &self.files)?);
-        state.active = None;
-        drop(state);
         let aborted = self.aborted()?;
         files.extend(transactions::replace(
             &*self.disk,
             &self.files.transaction_index(),
             &aborted,
         )?);
+        let mut state = self.write();
+        if let Some(active) = &mut state.active {
+            files.extend(active.indexes.finish(&*self.disk, &self.files)?);
+        }
+        state.active = None;
+        drop(state);
         *self.handle.lock().unwrap_or_else(PoisonError::into_inner) =
             Handle::Loose(Some(Arc::downgrade(&log)));
         Ok(files)
@@ -317,19 +317,29 @@ impl Segment {
         mut take: impl FnMut(&Scanned, &dyn DiskFile) -> io::Result<Vec<AbortedTransaction>>,
     ) -> io::Result<Recovered> {
         let file = self.log_file()?;
-        let length = file.len()?;
+        let mut length = file.len()?;
         let mut scanner = Scanner::new(&*file, 0, length);
         let mut indexes = Indexes::new(self.files.base_offset);
         let mut aborted = Vec::new();
         let mut next_offset = self.files.base_offset;
+        let mut doubted_from = how.doubted_from;
         let fault = loop {
-            let entry = match scanner.step()? {
+            let position = scanner.position();
+            let step = scanner.step()?;
+            let reached = |from: Offset| !matches!(&step, Step::Entry(entry) if entry.last_offset < from);
+            if doubted_from.take_if(|from| reached(*from)).is_some() {
+                file.reload(position)?;
+                length = file.len()?;
+                scanner.reread(position, length);
+                continue;
+            }
+            let entry = match step {
                 Step::End => break None,
                 Step::Broken(error) => break Some(error.to_string()),
                 Step::Entry(entry) => entry,
             };
             if let Some(fault) = self.fault(&entry, next_offset, &*file, how)? {
-                scanner = Scanner::new(&*file, entry.position, length);
+                scanner.reread(position, length);
                 break Some(fault);
             }
             aborted.extend(take(&entry, &*file)?);
@@ -338,7 +348,7 @@ impl Segment {
         };
         let sound = scanner.position();
         if sound < length {
-            file.set_len(sound)?;
+            self.cut(sound)?;
         }
         self.write().size = sound;
         *self.aborted.lock().unwrap_or_else(PoisonError::into_inner) = Aborted::Known(Arc::new(aborted));
@@ -372,7 +382,8 @@ impl Segment {
         }
     }
 
-    /// Cuts the file at a position where a batch begins; [`Segment::recover`] follows.
+    /// Cuts the file at a position where a batch begins, durably: were it not, a crash after the next append could leave
+    /// the old bytes with the new length, and bring back a batch that was gone.
     pub(crate) fn cut(&self, position: u64) -> io::Result<()> {
         let file = self.log_file()?;
         file.set_len(position)?;
@@ -477,6 +488,8 @@ pub(crate) struct RecoverHow {
     pub(crate) limits: IndexLimits,
     pub(crate) now_ms: i64,
     pub(crate) checksums: Checksums,
+    /// From this offset on, what the cache shows may not be what the disk holds.
+    pub(crate) doubted_from: Option<Offset>,
 }
 
 /// Whether a scan computes checksums: not of what this process has written itself.

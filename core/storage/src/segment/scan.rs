@@ -78,6 +78,13 @@ impl<'a> Scanner<'a> {
         }
     }
 
+    /// Steps from here on over the file as it is now, up to `end`.
+    pub(crate) fn reread(&mut self, position: u64, end: u64) {
+        self.position = position;
+        self.end = end;
+        self.buffer.clear();
+    }
+
     /// Where the next step begins.
     pub(crate) fn position(&self) -> u64 {
         self.position

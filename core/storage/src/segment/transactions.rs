@@ -55,7 +55,7 @@ fn decode_entry(bytes: &[u8], index: usize) -> Result<AbortedTransaction, Transa
         last_offset: Offset(i64::from_be_bytes(*last)),
         last_stable_offset: Offset(i64::from_be_bytes(*stable)),
     };
-    let sound = entry.first_offset.0 >= 0 && entry.first_offset <= entry.last_offset;
+    let sound = entry.first_offset.0 >= 0 && entry.first_offset < entry.last_offset;
     if sound { Ok(entry) } else { Err(malformed) }
 }
 

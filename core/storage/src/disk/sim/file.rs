@@ -119,6 +119,12 @@ impl FileData {
         }
     }
 
+    /// Forgets the cache of a file that is synced.
+    pub(super) fn reload(&mut self) {
+        self.pages = self.durable_pages.clone();
+        self.length = self.durable_length;
+    }
+
     /// What is there after a loss of power.
     pub(super) fn crash(&mut self, random: &mut Random) {
         let (low, high) = (

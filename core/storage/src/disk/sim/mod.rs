@@ -273,6 +273,13 @@ impl DiskFile for SimFile {
         done
     }
 
+    fn reload(&self, _position: u64) -> io::Result<()> {
+        self.sync_data()?;
+        let state = &mut *self.disk.lock();
+        state.tree.data(self.inode)?.reload();
+        Ok(())
+    }
+
     fn as_source(self: Arc<Self>) -> Arc<dyn FileSource> {
         self
     }

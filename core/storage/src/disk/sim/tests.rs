@@ -117,6 +117,25 @@ fn a_failed_sync_forgets_and_the_next_one_succeeds() {
 }
 
 #[test]
+fn a_reload_shows_what_a_failed_sync_has_lost() {
+    let (disk, file) = with_file(1);
+    write(&file, 0, b"data");
+    disk.set_faults(SimFaults {
+        sync_errors: 1_000_000,
+        ..SimFaults::default()
+    });
+    assert!(file.sync_data().is_err());
+    assert_eq!(disk.read(Path::new(FILE)).unwrap(), b"data");
+    disk.set_faults(SimFaults::default());
+    file.reload(0).unwrap();
+    assert_eq!(
+        disk.read(Path::new(FILE)).unwrap(),
+        [0; 4],
+        "the length was kept, the page was not"
+    );
+}
+
+#[test]
 fn a_full_disk_takes_what_fits_and_more_after_a_removal() {
     let (disk, file) = with_file(3);
     disk.set_faults(SimFaults {

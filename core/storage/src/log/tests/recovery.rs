@@ -51,7 +51,10 @@ fn rule_94_only_what_the_recovery_point_does_not_cover_is_read() {
         );
         assert_eq!(contents(&log), expected);
         assert_eq!(log.synced_offset(), Offset(point));
-        assert_eq!(log.dirty().is_none(), point == end);
+        assert!(
+            log.dirty().is_some(),
+            "the names in the folder may not be durable"
+        );
     }
 }
 
