@@ -31,6 +31,9 @@ pub(crate) struct Timers {
 #[derive(Default)]
 struct State {
     deadlines: Deadlines<(AtStop, Due)>,
+    /// When the thread will look again by itself. Most entries are taken back before they are due: adding one wakes
+    /// the thread only if it would sleep past it.
+    wakes_at_ms: i64,
     stopped: bool,
 }
 
@@ -46,10 +49,11 @@ impl Timers {
     /// Does `due` at a time, on the timers' thread: it must not block. After the stop nothing is done any more.
     pub(super) fn add(&self, at_ms: i64, at_stop: AtStop, due: Due) -> DeadlineKey {
         let mut state = self.state.lock();
-        let is_next = state.deadlines.next_ms().is_none_or(|next| at_ms < next);
+        let sleeps_past = at_ms < state.wakes_at_ms;
+        state.wakes_at_ms = state.wakes_at_ms.min(at_ms);
         let key = state.deadlines.add(at_ms, (at_stop, due));
         drop(state);
-        if is_next {
+        if sleeps_past {
             self.changed.notify_one();
         }
         key
@@ -89,7 +93,9 @@ impl Timers {
                 parking_lot::MutexGuard::unlocked(&mut state, due);
                 continue;
             }
-            match state.deadlines.next_ms() {
+            let next = state.deadlines.next_ms();
+            state.wakes_at_ms = next.unwrap_or(i64::MAX);
+            match next {
                 Some(next) => {
                     let wait = Duration::from_millis(u64::try_from(next - now).unwrap_or(1).max(1));
                     self.changed.wait_for(&mut state, wait);
