@@ -10,7 +10,7 @@ mod producers;
 mod segment;
 
 pub use checkpoint::{CheckpointError, OffsetMap, parse_offsets, render_offsets};
-pub use disk::{DirEntry, Disk, DiskFile, Random, RealDisk, SimDisk, SimFaults};
+pub use disk::{DirEntry, DirLock, Disk, DiskFile, Random, RealDisk, SimDisk, SimFaults};
 pub use epochs::{EpochStart, parse_epochs};
 #[cfg(feature = "planted-bugs")]
 pub use log::PlantedBugs;

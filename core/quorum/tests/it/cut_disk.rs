@@ -154,7 +154,7 @@ impl Disk for CutDisk {
         self.inner.sync_dir(dir)
     }
 
-    fn lock_dir(&self, dir: &Path) -> io::Result<Option<Box<dyn Send + Sync>>> {
+    fn lock_dir(&self, dir: &Path) -> io::Result<Option<Box<dyn storage::DirLock>>> {
         self.inner.lock_dir(dir)
     }
 

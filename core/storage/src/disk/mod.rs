@@ -83,7 +83,7 @@ pub trait Disk: Send + Sync + fmt::Debug {
     fn sync_dir(&self, dir: &Path) -> io::Result<()>;
     /// Takes the exclusive lock of a folder (`.lock` in it), held until the guard is dropped; `None` when another
     /// process, Apache Kafka included, or another holder in this one has it (rule 104).
-    fn lock_dir(&self, dir: &Path) -> io::Result<Option<Box<dyn Send + Sync>>>;
+    fn lock_dir(&self, dir: &Path) -> io::Result<Option<Box<dyn DirLock>>>;
     /// The bytes that can still be written under a folder.
     fn free_space(&self, dir: &Path) -> io::Result<u64>;
 
@@ -125,6 +125,14 @@ pub trait Disk: Send + Sync + fmt::Debug {
             Err(error) => Err(error),
         }
     }
+}
+
+/// The lock of a folder, held until it is dropped.
+pub trait DirLock: Send + Sync {
+    /// Makes everything on the folder's file system durable, names included: where many files are dirty, one call costs
+    /// less than one for each. Fails also for what the system failed to write since the lock was taken or since the
+    /// last call, so that nothing is lost between two calls.
+    fn sync_file_system(&self) -> io::Result<()>;
 }
 
 /// A name in a folder.

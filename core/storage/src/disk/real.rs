@@ -10,7 +10,7 @@ use std::sync::Arc;
 use rustix::fs::FlockOperation;
 use wire::FileSource;
 
-use super::{DirEntry, Disk, DiskFile};
+use super::{DirEntry, DirLock, Disk, DiskFile};
 
 /// The most slices one `pwritev` takes (`IOV_MAX`).
 const SLICES_AT_ONCE: usize = 1024;
@@ -21,6 +21,15 @@ pub struct RealDisk;
 
 #[derive(Debug)]
 struct RealFile(File);
+
+/// The lock file: open since before anything was written, so that the system owes it every error since.
+struct RealLock(File);
+
+impl DirLock for RealLock {
+    fn sync_file_system(&self) -> io::Result<()> {
+        Ok(rustix::fs::syncfs(&self.0)?)
+    }
+}
 
 impl FileSource for RealFile {
     fn descriptor(&self) -> Option<BorrowedFd<'_>> {
@@ -157,7 +166,7 @@ impl Disk for RealDisk {
         File::open(dir)?.sync_all()
     }
 
-    fn lock_dir(&self, dir: &Path) -> io::Result<Option<Box<dyn Send + Sync>>> {
+    fn lock_dir(&self, dir: &Path) -> io::Result<Option<Box<dyn DirLock>>> {
         let file = OpenOptions::new()
             .read(true)
             .write(true)
@@ -177,7 +186,7 @@ impl Disk for RealDisk {
                 Err(error) => return Err(error.into()),
             }
         }
-        Ok(Some(Box::new(file)))
+        Ok(Some(Box::new(RealLock(file))))
     }
 
     fn free_space(&self, dir: &Path) -> io::Result<u64> {

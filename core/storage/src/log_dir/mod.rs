@@ -15,7 +15,7 @@ use std::sync::Arc;
 use model::{BrokerEpoch, TopicPartition, Uuid};
 
 use crate::checkpoint::{OffsetMap, parse_offsets, render_offsets};
-use crate::disk::Disk;
+use crate::disk::{DirLock, Disk};
 use crate::log::{OpenError, Shutdown};
 pub use folder::{FolderKind, PartitionFolder};
 use meta_properties::META_PROPERTIES;
@@ -31,7 +31,7 @@ const HIGH_WATERMARKS: &str = "replication-offset-checkpoint";
 pub struct LogDir {
     disk: Arc<dyn Disk>,
     path: PathBuf,
-    _lock: Box<dyn Send + Sync>,
+    lock: Box<dyn DirLock>,
 }
 
 /// The checkpoints of a directory. What is not in them is 0, or where the first segment begins.
@@ -86,7 +86,7 @@ impl LogDir {
         Ok(LogDir {
             disk,
             path: path.to_owned(),
-            _lock: lock,
+            lock,
         })
     }
 
@@ -98,6 +98,12 @@ impl LogDir {
     /// The disk it lies on.
     pub fn disk(&self) -> &Arc<dyn Disk> {
         &self.disk
+    }
+
+    /// Makes everything in it durable at once, for who has many files to sync. A failure is final for the directory: what
+    /// was not durable before may be gone (rule 109).
+    pub fn sync_file_system(&self) -> io::Result<()> {
+        self.lock.sync_file_system()
     }
 
     /// Its identity; `None` when it was never formatted.

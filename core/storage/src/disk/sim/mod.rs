@@ -19,7 +19,7 @@ use wire::FileSource;
 
 use self::file::FileData;
 use self::tree::{Node, Tree};
-use super::{DirEntry, Disk, DiskFile, Random};
+use super::{DirEntry, DirLock, Disk, DiskFile, Random};
 
 /// How often calls fail, and how much fits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,6 +68,25 @@ struct SimFile {
     disk: SimDisk,
     inode: u64,
     life: u64,
+}
+
+struct SimLock {
+    disk: SimDisk,
+    life: u64,
+    _held: tree::Held,
+}
+
+impl DirLock for SimLock {
+    fn sync_file_system(&self) -> io::Result<()> {
+        let state = &mut *self.disk.lock();
+        if state.life != self.life {
+            return Err(io::Error::other("the lock was taken before the crash"));
+        }
+        state.syncs += 1;
+        let done = state.enter(Call::Sync, [1, 0]);
+        state.tree.sync_all(done.is_ok());
+        done
+    }
 }
 
 /// What a call does, for the trace and for the faults.
@@ -368,9 +387,17 @@ impl Disk for SimDisk {
         done
     }
 
-    fn lock_dir(&self, dir: &Path) -> io::Result<Option<Box<dyn Send + Sync>>> {
+    fn lock_dir(&self, dir: &Path) -> io::Result<Option<Box<dyn DirLock>>> {
         self.open_or_create(&dir.join(".lock"))?;
-        Ok(self.lock().tree.take_lock(dir))
+        let mut state = self.lock();
+        let life = state.life;
+        Ok(state.tree.take_lock(dir).map(|held| {
+            Box::new(SimLock {
+                disk: self.clone(),
+                life,
+                _held: held,
+            }) as Box<dyn DirLock>
+        }))
     }
 
     fn free_space(&self, _dir: &Path) -> io::Result<u64> {

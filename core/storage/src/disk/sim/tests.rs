@@ -157,6 +157,26 @@ fn a_full_disk_takes_what_fits_and_more_after_a_removal() {
 }
 
 #[test]
+fn a_sync_of_the_file_system_covers_files_and_names_or_loses_them() {
+    for (fails, seed) in (0..40).flat_map(|seed| [(false, seed), (true, seed)]) {
+        let (disk, file) = with_file(seed);
+        let lock = disk.lock_dir(Path::new("/d")).unwrap().unwrap();
+        write(&file, 0, b"data");
+        let sync_errors = if fails { 1_000_000 } else { 0 };
+        disk.set_faults(SimFaults {
+            sync_errors,
+            ..SimFaults::default()
+        });
+        assert_eq!(lock.sync_file_system().is_err(), fails);
+        disk.set_faults(SimFaults::default());
+        disk.crash();
+        let kept = disk.read(Path::new(FILE)).is_ok_and(|content| content == b"data");
+        assert_eq!(kept, !fails);
+        assert!(lock.sync_file_system().is_err(), "the lock is void");
+    }
+}
+
+#[test]
 fn a_flipped_bit_stays_flipped() {
     let (disk, file) = with_file(3);
     write(&file, 0, &[0; 10]);

@@ -53,6 +53,13 @@ impl Dir {
         self.changes.push(change);
     }
 
+    fn sync(&mut self, succeeds: bool) {
+        self.changes.clear();
+        if succeeds {
+            self.durable = self.entries.clone();
+        }
+    }
+
     /// Keeps the first of the changes that were not synced, or any of them: file systems with an ordered journal do
     /// the first, nothing promises it.
     fn crash(&mut self, random: &mut Random) {
@@ -81,12 +88,12 @@ pub(super) struct Tree {
 }
 
 /// Gives the lock of a folder back when it is dropped.
-struct Lock {
+pub(super) struct Held {
     locks: Arc<Mutex<BTreeSet<PathBuf>>>,
     dir: PathBuf,
 }
 
-impl Drop for Lock {
+impl Drop for Held {
     fn drop(&mut self) {
         self.locks
             .lock()
@@ -205,11 +212,7 @@ impl Tree {
     }
 
     pub(super) fn sync_dir(&mut self, path: &Path, succeeds: bool) -> io::Result<()> {
-        let dir = self.dir(path)?;
-        dir.changes.clear();
-        if succeeds {
-            dir.durable = dir.entries.clone();
-        }
+        self.dir(path)?.sync(succeeds);
         Ok(())
     }
 
@@ -256,17 +259,25 @@ impl Tree {
         files.sum()
     }
 
-    pub(super) fn take_lock(&mut self, dir: &Path) -> Option<Box<dyn Send + Sync>> {
+    pub(super) fn take_lock(&mut self, dir: &Path) -> Option<Held> {
         let free = self
             .locks
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .insert(dir.to_owned());
-        free.then(|| {
-            Box::new(Lock {
-                locks: Arc::clone(&self.locks),
-                dir: dir.to_owned(),
-            }) as Box<dyn Send + Sync>
+        free.then(|| Held {
+            locks: Arc::clone(&self.locks),
+            dir: dir.to_owned(),
         })
+    }
+
+    /// Makes everything durable; or, when the sync fails, forgets that it was not.
+    pub(super) fn sync_all(&mut self, succeeds: bool) {
+        for node in self.nodes.values_mut() {
+            match node {
+                Node::File(data) => data.sync(succeeds),
+                Node::Dir(dir) => dir.sync(succeeds),
+            }
+        }
     }
 }
