@@ -11,7 +11,7 @@ use tokio::time::Instant;
 
 use crate::args::Format;
 use crate::commands::record_format::{self, Template};
-use crate::commands::topic::Common;
+use crate::commands::topic::ClusterArgs;
 use crate::failure::Usage;
 use crate::signals::StopSignals;
 
@@ -68,7 +68,7 @@ pub(crate) struct ConsumeArgs {
     #[arg(long, value_name = "TEMPLATE", conflicts_with_all = ["keys", "headers", "offsets", "timestamps"])]
     format: Option<String>,
     #[command(flatten)]
-    common: Common,
+    cluster: ClusterArgs,
 }
 
 pub(crate) async fn run(args: ConsumeArgs) -> anyhow::Result<()> {
@@ -83,7 +83,7 @@ pub(crate) async fn run(args: ConsumeArgs) -> anyhow::Result<()> {
     if args.committed {
         config.set("isolation.level", "read_committed")?;
     }
-    let client = args.common.connect.client_with(Some(&mut config)).await?;
+    let client = args.cluster.connect.client_with(Some(&mut config)).await?;
     let stop = StopSignals::listen()?;
     let mut consumer = Consumer::new(client.clone(), config)?;
     let mut limits = Limits {
@@ -102,7 +102,7 @@ pub(crate) async fn run(args: ConsumeArgs) -> anyhow::Result<()> {
         args.assign(&client, &mut consumer, &mut limits).await?;
         args.say_what_is_awaited();
     }
-    let write = |record: &ConsumerRecord, out: &mut Vec<u8>| match args.common.output {
+    let write = |record: &ConsumerRecord, out: &mut Vec<u8>| match args.cluster.output {
         Format::Table => template.write(record, out),
         Format::Json => out.extend_from_slice(format!("{}\n", record_format::json(record)).as_bytes()),
     };

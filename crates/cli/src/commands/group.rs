@@ -12,7 +12,7 @@ use serde_json::json;
 
 use crate::args::Format;
 use crate::commands::reset::{self, Target};
-use crate::commands::topic::Common;
+use crate::commands::topic::ClusterArgs;
 use crate::failure::Usage;
 use crate::output;
 
@@ -34,7 +34,7 @@ pub(crate) struct ListArgs {
     #[arg(long)]
     state: Vec<String>,
     #[command(flatten)]
-    common: Common,
+    cluster: ClusterArgs,
 }
 
 #[derive(Debug, Args)]
@@ -43,7 +43,7 @@ pub(crate) struct DescribeArgs {
     #[arg(required = true)]
     groups: Vec<String>,
     #[command(flatten)]
-    common: Common,
+    cluster: ClusterArgs,
 }
 
 #[derive(Debug, Args)]
@@ -60,7 +60,7 @@ pub(crate) struct ResetArgs {
     #[arg(long)]
     dry_run: bool,
     #[command(flatten)]
-    common: Common,
+    cluster: ClusterArgs,
 }
 
 #[derive(Debug, Args)]
@@ -69,7 +69,7 @@ pub(crate) struct DeleteArgs {
     #[arg(required = true)]
     groups: Vec<String>,
     #[command(flatten)]
-    common: Common,
+    cluster: ClusterArgs,
 }
 
 pub(crate) async fn run(command: GroupCommand) -> anyhow::Result<()> {
@@ -83,13 +83,13 @@ pub(crate) async fn run(command: GroupCommand) -> anyhow::Result<()> {
 
 async fn list(args: ListArgs) -> anyhow::Result<()> {
     let groups = args
-        .common
+        .cluster
         .connect
         .client()
         .await?
         .list_groups(&args.state, &[])
         .await?;
-    if groups.is_empty() && args.common.output == Format::Table {
+    if groups.is_empty() && args.cluster.output == Format::Table {
         return output::line("there are no such groups; `gracchus consume TOPIC --group NAME` makes one");
     }
     let rows = groups
@@ -104,7 +104,7 @@ async fn list(args: ListArgs) -> anyhow::Result<()> {
         })
     });
     output::found(
-        args.common.output,
+        args.cluster.output,
         &["GROUP", "TYPE", "STATE"],
         rows.collect(),
         &values.collect(),
@@ -112,7 +112,7 @@ async fn list(args: ListArgs) -> anyhow::Result<()> {
 }
 
 async fn describe(args: DescribeArgs) -> anyhow::Result<()> {
-    let client = args.common.connect.client().await?;
+    let client = args.cluster.connect.client().await?;
     let mut pages = Vec::new();
     let mut values = Vec::new();
     for id in &args.groups {
@@ -121,7 +121,7 @@ async fn describe(args: DescribeArgs) -> anyhow::Result<()> {
         pages.push(page(&group, &states));
         values.push(group_json(&group, &states));
     }
-    match args.common.output {
+    match args.cluster.output {
         Format::Json => output::line(&json!(values).to_string()),
         Format::Table => output::text(&pages.join("\n")),
     }
@@ -139,17 +139,17 @@ pub(crate) fn existing(group: GroupDescription) -> Result<GroupDescription, Clie
 }
 
 async fn delete(args: DeleteArgs) -> anyhow::Result<()> {
-    let client = args.common.connect.client().await?;
+    let client = args.cluster.connect.client().await?;
     for group in &args.groups {
         client.delete_group(group).await?;
         let sentence = format!("deleted group {group}");
-        output::done(args.common.output, &sentence, &json!({ "deleted": group }))?;
+        output::done(args.cluster.output, &sentence, &json!({ "deleted": group }))?;
     }
     Ok(())
 }
 
 async fn reset(args: ResetArgs) -> anyhow::Result<()> {
-    let client = args.common.connect.client().await?;
+    let client = args.cluster.connect.client().await?;
     let target = Target::parse(&args.to).map_err(Usage)?;
     let partitions = reset::scope(&client, &args.topic).await?;
     let committed = client.committed_offsets(&args.group, None).await?;
@@ -181,7 +181,7 @@ async fn reset(args: ResetArgs) -> anyhow::Result<()> {
         "BEFORE",
         if args.dry_run { "WOULD BE" } else { "NOW" },
     ];
-    output::found(args.common.output, &columns, rows.collect(), &values.collect())
+    output::found(args.cluster.output, &columns, rows.collect(), &values.collect())
 }
 
 /// How far a group is in a partition, and who reads it.

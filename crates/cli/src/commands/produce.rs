@@ -11,7 +11,7 @@ use tokio::sync::mpsc;
 use wire::records::RecordHeader;
 
 use crate::args::{Format, key_value};
-use crate::commands::topic::Common;
+use crate::commands::topic::ClusterArgs;
 use crate::failure::Usage;
 use crate::signals::StopSignals;
 
@@ -47,7 +47,7 @@ pub(crate) struct ProduceArgs {
     #[arg(short = 'z', long, value_name = "CODEC")]
     compression: Option<String>,
     #[command(flatten)]
-    common: Common,
+    cluster: ClusterArgs,
 }
 
 pub(crate) async fn run(args: ProduceArgs) -> anyhow::Result<()> {
@@ -57,7 +57,7 @@ pub(crate) async fn run(args: ProduceArgs) -> anyhow::Result<()> {
             config.set(key, value)?;
         }
     }
-    let client = args.common.connect.client_with(Some(&mut config)).await?;
+    let client = args.cluster.connect.client_with(Some(&mut config)).await?;
     let stop = StopSignals::listen()?;
     let producer = Producer::new(client, config);
     let outcome = match args.value.clone() {
@@ -78,7 +78,7 @@ pub(crate) async fn run(args: ProduceArgs) -> anyhow::Result<()> {
         if records == 1 { "" } else { "s" },
         args.topic
     );
-    match args.common.output {
+    match args.cluster.output {
         Format::Json => crate::output::line(&json!({ "topic": args.topic, "records": records }).to_string()),
         Format::Table => {
             eprintln!("{sentence}");

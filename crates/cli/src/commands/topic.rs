@@ -49,7 +49,7 @@ pub(crate) struct CreateArgs {
     #[arg(long)]
     dry_run: bool,
     #[command(flatten)]
-    common: Common,
+    cluster: ClusterArgs,
 }
 
 #[derive(Debug, Args)]
@@ -58,7 +58,7 @@ pub(crate) struct ListArgs {
     #[arg(short, long)]
     internal: bool,
     #[command(flatten)]
-    common: Common,
+    cluster: ClusterArgs,
 }
 
 #[derive(Debug, Args)]
@@ -69,7 +69,7 @@ pub(crate) struct DescribeArgs {
     #[arg(short, long)]
     internal: bool,
     #[command(flatten)]
-    common: Common,
+    cluster: ClusterArgs,
 }
 
 #[derive(Debug, Args)]
@@ -80,7 +80,7 @@ pub(crate) struct AlterArgs {
     #[arg(short, long)]
     partitions: i32,
     #[command(flatten)]
-    common: Common,
+    cluster: ClusterArgs,
 }
 
 #[derive(Debug, Args)]
@@ -92,12 +92,12 @@ pub(crate) struct DeleteArgs {
     #[arg(long)]
     if_exists: bool,
     #[command(flatten)]
-    common: Common,
+    cluster: ClusterArgs,
 }
 
 /// What every tool takes that asks a cluster something.
 #[derive(Debug, Args)]
-pub(crate) struct Common {
+pub(crate) struct ClusterArgs {
     #[command(flatten)]
     pub(crate) connect: Connect,
     /// How to print the result
@@ -128,7 +128,7 @@ async fn create_command(args: CreateArgs) -> anyhow::Result<()> {
     } else {
         CreateMode::Create
     };
-    let client = args.common.connect.client().await?;
+    let client = args.cluster.connect.client().await?;
     let sentence = match create(&client, &topic, mode).await {
         Ok(()) if args.dry_run => format!("topic {} could be created", args.name),
         Ok(()) => format!("created topic {}", args.name),
@@ -138,14 +138,14 @@ async fn create_command(args: CreateArgs) -> anyhow::Result<()> {
         Err(error) => return Err(error.into()),
     };
     output::done(
-        args.common.output,
+        args.cluster.output,
         &sentence,
         &json!({ "topic": args.name, "result": sentence }),
     )
 }
 
 async fn list_command(args: ListArgs) -> anyhow::Result<()> {
-    let metadata = args.common.connect.client().await?.refresh_all().await?;
+    let metadata = args.cluster.connect.client().await?.refresh_all().await?;
     let shown = metadata
         .topics()
         .filter(|topic| args.internal || !topic.is_internal);
@@ -168,11 +168,11 @@ async fn list_command(args: ListArgs) -> anyhow::Result<()> {
             "internal": topic.is_internal,
         }));
     }
-    if rows.is_empty() && args.common.output == Format::Table {
+    if rows.is_empty() && args.cluster.output == Format::Table {
         return output::line("there are no topics; `gracchus topic create NAME` makes one");
     }
     output::found(
-        args.common.output,
+        args.cluster.output,
         &["TOPIC", "PARTITIONS", "REPLICATION"],
         rows,
         &json!(topics),
@@ -180,7 +180,7 @@ async fn list_command(args: ListArgs) -> anyhow::Result<()> {
 }
 
 async fn describe_command(args: DescribeArgs) -> anyhow::Result<()> {
-    let client = args.common.connect.client().await?;
+    let client = args.cluster.connect.client().await?;
     let names = if args.names.is_empty() {
         let metadata = client.refresh_all().await?;
         let shown = metadata
@@ -195,7 +195,7 @@ async fn describe_command(args: DescribeArgs) -> anyhow::Result<()> {
         described.push(outcome.map_err(|error| refused(&name, error))?);
     }
     let configs = configs_of(&client, &described).await?;
-    match args.common.output {
+    match args.cluster.output {
         Format::Json => {
             let topics: Vec<_> = described
                 .iter()
@@ -214,16 +214,16 @@ async fn describe_command(args: DescribeArgs) -> anyhow::Result<()> {
 }
 
 async fn alter_command(args: AlterArgs) -> anyhow::Result<()> {
-    let client = args.common.connect.client().await?;
+    let client = args.cluster.connect.client().await?;
     let outcomes = client.create_partitions(&args.name, args.partitions, &[]).await?;
     refusal(outcomes)?;
     let sentence = format!("topic {} has {} partitions now", args.name, args.partitions);
     let json = json!({ "topic": args.name, "partitions": args.partitions });
-    output::done(args.common.output, &sentence, &json)
+    output::done(args.cluster.output, &sentence, &json)
 }
 
 async fn delete_command(args: DeleteArgs) -> anyhow::Result<()> {
-    let client = args.common.connect.client().await?;
+    let client = args.cluster.connect.client().await?;
     let mut deleted = Vec::new();
     let mut failed = None;
     for (name, outcome) in client.delete_topics(&args.names).await? {
@@ -235,7 +235,7 @@ async fn delete_command(args: DeleteArgs) -> anyhow::Result<()> {
     }
     if !deleted.is_empty() {
         let sentence = format!("deleted {}", deleted.join(", "));
-        output::done(args.common.output, &sentence, &json!({ "deleted": deleted }))?;
+        output::done(args.cluster.output, &sentence, &json!({ "deleted": deleted }))?;
     }
     failed.map_or(Ok(()), |error| Err(error.into()))
 }

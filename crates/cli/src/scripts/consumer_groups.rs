@@ -365,9 +365,6 @@ fn offsets_table(group: &str, states: &[PartitionState], is_verbose: bool) -> St
 }
 
 fn members_table(group: &GroupDescription, is_verbose: bool) -> String {
-    if group.members.is_empty() {
-        return String::new();
-    }
     let has_static = group.members.iter().any(|member| member.instance_id.is_some());
     let mut columns = vec![Column::at_least("GROUP", 15), Column::at_least("CONSUMER-ID", 15)];
     if has_static {

@@ -55,8 +55,23 @@ pub(super) fn exception_of(error: &ClientError) -> String {
         ClientError::TimedOut { .. } | ClientError::Unreachable(_) => {
             format!("org.apache.kafka.common.errors.TimeoutException: {error}")
         }
+        ClientError::UnsupportedApi { api, .. } => format!(
+            "org.apache.kafka.common.errors.UnsupportedVersionException: The node does not support {}",
+            screaming_snake_case(api)
+        ),
         other => format!("org.apache.kafka.common.KafkaException: {other}"),
     }
+}
+
+fn screaming_snake_case(name: &str) -> String {
+    let mut out = String::new();
+    for letter in name.chars() {
+        if letter.is_ascii_uppercase() && !out.is_empty() {
+            out.push('_');
+        }
+        out.push(letter.to_ascii_uppercase());
+    }
+    out
 }
 
 #[cfg(test)]

@@ -371,7 +371,7 @@ fn description(
     for topic in topics {
         let entries = configs.get(&topic.name).map_or(&[][..], Vec::as_slice);
         let only_overrides = parsed.has("topics-with-overrides");
-        if only_overrides && !entries.iter().any(ConfigEntry::is_of_topic) {
+        if only_overrides && entries.iter().all(ConfigEntry::is_default) {
             continue;
         }
         if filters.is_empty() {

@@ -34,12 +34,6 @@ impl ConfigEntry {
         const DEFAULT_CONFIG: i8 = 5;
         self.source == DEFAULT_CONFIG
     }
-
-    /// Whether the value was set on the topic itself.
-    pub fn is_of_topic(&self) -> bool {
-        const DYNAMIC_TOPIC_CONFIG: i8 = 1;
-        self.source == DYNAMIC_TOPIC_CONFIG
-    }
 }
 
 impl Client {
