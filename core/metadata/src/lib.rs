@@ -9,6 +9,7 @@ pub mod image;
 mod log;
 mod record;
 mod replay;
+mod shared_map;
 pub mod snapshot;
 
 pub use delta::{ConfigResource, Delta, TopicChange, TopicFate};

@@ -7,6 +7,7 @@ use wire::internal::metadata_log::ConfigRecord;
 
 use crate::delta::{ConfigResource, Delta};
 use crate::record::MetadataRecord;
+use crate::shared_map::SharedMap;
 
 /// The kind of a resource that has settings, by the number in records and requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -31,7 +32,7 @@ static NO_SETTINGS: Settings = Settings::new();
 /// The settings of all resources that have any.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Configs {
-    by_kind: BTreeMap<ConfigKind, BTreeMap<Arc<str>, Arc<Settings>>>,
+    by_kind: BTreeMap<ConfigKind, SharedMap<Arc<str>, Arc<Settings>>>,
 }
 
 impl Configs {
@@ -53,7 +54,7 @@ impl Configs {
         self.by_kind
             .get(&kind)
             .into_iter()
-            .flatten()
+            .flat_map(SharedMap::iter)
             .map(|(name, settings)| (name, &**settings))
     }
 
@@ -66,8 +67,10 @@ impl Configs {
         });
         match &record.value {
             Some(value) => {
-                let settings = self.by_kind.entry(kind).or_default().entry(name).or_default();
-                Arc::make_mut(settings).insert(Arc::from(&*record.name), Arc::from(&**value));
+                let resources = self.by_kind.entry(kind).or_default();
+                let mut settings = resources.get(&name).cloned().unwrap_or_default();
+                Arc::make_mut(&mut settings).insert(Arc::from(&*record.name), Arc::from(&**value));
+                resources.insert(name, settings);
             }
             None => self.remove(kind, &name, &record.name),
         }
@@ -94,7 +97,7 @@ impl Configs {
         let Some(topics) = self.by_kind.get_mut(&ConfigKind::TOPIC) else {
             return;
         };
-        if let Some((name, _)) = topics.remove_entry(name) {
+        if let Some((name, _)) = topics.remove(name) {
             delta.configs.insert(ConfigResource {
                 kind: ConfigKind::TOPIC,
                 name,
@@ -107,7 +110,7 @@ impl Configs {
 
     pub(super) fn write(&self, out: &mut dyn FnMut(MetadataRecord)) {
         for (kind, resources) in &self.by_kind {
-            for (resource, settings) in resources {
+            for (resource, settings) in resources.iter() {
                 for (name, value) in &**settings {
                     out(MetadataRecord::Config(ConfigRecord {
                         resource_type: kind.0,

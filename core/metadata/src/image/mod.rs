@@ -1,7 +1,7 @@
 //! The image: everything the metadata log says, at one point of it.
 //!
-//! Immutable once published and cheap to clone: a clone shares every section, and applying a record copies only the
-//! section it touches. Only [`Image::apply`] changes an image.
+//! Immutable once published and cheap to clone: a clone shares every section, and applying a record copies the part of a
+//! section that it touches. Only [`Image::apply`] changes an image.
 
 mod access;
 mod cluster;

@@ -1,7 +1,6 @@
 //! Topics and their partitions.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::ops::Bound;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use model::{BrokerId, Uuid};
@@ -13,6 +12,7 @@ use super::ApplyError;
 use super::partition::Partition;
 use crate::delta::{Delta, TopicChange};
 use crate::record::MetadataRecord;
+use crate::shared_map::SharedMap;
 
 /// A topic. Its partitions are numbered from 0 without gaps, but records may bring them in any order.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,13 +37,13 @@ impl Topic {
     }
 }
 
-/// All topics, found by name and by id. A clone shares the topics.
+/// All topics, found by name and by id. A clone shares everything; a change copies little of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Topics {
-    by_id: BTreeMap<Uuid, Arc<Topic>>,
-    ids: BTreeMap<Arc<str>, Uuid>,
+    by_id: SharedMap<Uuid, Arc<Topic>>,
+    ids: SharedMap<Arc<str>, Uuid>,
     /// The names with a dot or an underscore, each behind what it becomes when dots become underscores.
-    folded: BTreeSet<(String, Arc<str>)>,
+    folded: SharedMap<(String, Arc<str>), ()>,
     partition_count: usize,
 }
 
@@ -65,15 +65,12 @@ impl Topics {
 
     /// The topics, ordered by name.
     pub fn iter(&self) -> impl Iterator<Item = &Arc<Topic>> {
-        self.ids.values().filter_map(|id| self.by_id.get(id))
+        self.ids.iter().filter_map(|(_, id)| self.by_id.get(id))
     }
 
     /// The topics from a name on, that one included, ordered by name.
     pub fn starting_at(&self, name: &str) -> impl Iterator<Item = &Arc<Topic>> {
-        let range = self
-            .ids
-            .range::<str, _>((Bound::Included(name), Bound::Unbounded));
-        range.filter_map(|(_, id)| self.by_id.get(id))
+        self.ids.range_from(name).filter_map(|(_, id)| self.by_id.get(id))
     }
 
     /// How many topics there are.
@@ -94,11 +91,13 @@ impl Topics {
     /// The topic whose name differs from this one only by dots and underscores, if another one does.
     pub fn colliding_with(&self, name: &str) -> Option<&Arc<str>> {
         let folded = fold(name)?;
-        let same_fold = self.folded.range((folded.clone(), Arc::from(""))..);
-        same_fold
-            .take_while(|(other, _)| *other == folded)
-            .map(|(_, other)| other)
-            .find(|other| &***other != name)
+        let from = (folded.clone(), Arc::from(""));
+        let same_fold = self
+            .folded
+            .range_from(&from)
+            .map(|(entry, ())| entry)
+            .take_while(|(other, _)| *other == folded);
+        same_fold.map(|(_, other)| other).find(|other| &***other != name)
     }
 
     /// Every partition of every topic, ordered by name and index.
@@ -117,7 +116,7 @@ impl Topics {
             return Err(ApplyError::TopicExists { name });
         }
         if let Some(folded) = fold(&name) {
-            self.folded.insert((folded, name.clone()));
+            self.folded.insert((folded, name.clone()), ());
         }
         self.ids.insert(name.clone(), record.topic_id);
         let topic = Topic {
@@ -138,6 +137,7 @@ impl Topics {
         let topic = self
             .by_id
             .remove(&record.topic_id)
+            .map(|(_, topic)| topic)
             .ok_or(ApplyError::UnknownTopic { id: record.topic_id })?;
         self.ids.remove(&topic.name);
         if let Some(folded) = fold(&topic.name) {
@@ -199,7 +199,7 @@ impl Topics {
     /// Forgets the eligible leaders of one topic, or of all when the record names none (KIP-966).
     pub(super) fn clear_elr(&mut self, record: &ClearElrRecord, delta: &mut Delta) -> Result<(), ApplyError> {
         let ids: Vec<Uuid> = if record.topic_name.is_empty() {
-            self.by_id.keys().copied().collect()
+            self.by_id.iter().map(|(id, _)| *id).collect()
         } else {
             let id = self.ids.get(&*record.topic_name).copied();
             vec![id.ok_or_else(|| ApplyError::UnknownTopicName {
