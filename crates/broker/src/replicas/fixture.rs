@@ -25,6 +25,8 @@ pub(crate) struct Fixture {
     image: Image,
     replicas: Option<Arc<Replicas>>,
     topics: u8,
+    /// The directory that new partitions are assigned to.
+    pub(crate) assigned: Uuid,
 }
 
 impl Fixture {
@@ -53,6 +55,7 @@ impl Fixture {
             image: Image::default(),
             replicas: None,
             topics: 0,
+            assigned: Uuid([1; 16]),
         };
         fixture.open().unwrap();
         fixture
@@ -134,7 +137,7 @@ impl Fixture {
                 leader: NODE.0,
                 leader_epoch: 0,
                 partition_epoch: 0,
-                directories: vec![Uuid([1; 16])],
+                directories: vec![self.assigned],
                 ..PartitionRecord::default()
             })
         }));

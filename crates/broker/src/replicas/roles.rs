@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use metadata::image::{ConfigKind, Partition, Topic};
+use metadata::image::{ConfigKind, DIRECTORY_MIGRATING, DIRECTORY_UNASSIGNED, Partition, Topic};
 use metadata::{Delta, Image, TopicFate};
 use model::{Offset, TopicPartition, Uuid};
 use parking_lot::Mutex;
@@ -161,18 +161,17 @@ impl Replicas {
         }
     }
 
-    /// The directory that the metadata log assigns, else the one with the fewest partitions.
+    /// The directory that the metadata log assigns. Only where it assigns none is one chosen: a partition that is made
+    /// anew, empty, beside the directory that holds its records would hide them.
     fn dir_for(&self, job: &Job<'_>) -> Option<&Arc<HostedDir>> {
-        let place = job
-            .partition
-            .replicas
-            .iter()
-            .position(|replica| *replica == self.config.node_id)?;
-        let assigned = job.partition.directories.get(place);
+        let assigned = job.partition.directory_of(self.config.node_id);
         let working = || self.dirs.iter().filter(|dir| !dir.is_failed());
-        working()
-            .find(|dir| Some(&dir.id()) == assigned)
-            .or_else(|| working().min_by_key(|dir| dir.member_count()))
+        match assigned {
+            None | Some(DIRECTORY_UNASSIGNED | DIRECTORY_MIGRATING) => {
+                working().min_by_key(|dir| dir.member_count())
+            }
+            Some(id) => working().find(|dir| dir.id() == id),
+        }
     }
 
     fn hosted(&self, topic: Uuid, index: i32) -> Option<Hosted> {

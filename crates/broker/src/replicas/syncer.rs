@@ -7,8 +7,14 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::thread::JoinHandle;
 
+use storage::Unsynced;
+
 use super::dir::HostedDir;
 use super::partition::HostedPartition;
+
+/// So many partitions are synced one by one (measured on ext4: 100 files take 31 ms so, and 5 ms together; a few take
+/// less by themselves, and whoever waits for the first need not wait for the last).
+const FEW: usize = 12;
 
 /// The partitions with something to sync.
 #[derive(Default)]
@@ -59,23 +65,51 @@ impl HostedDir {
         for partition in dirty {
             // Taken back before looking: what is appended from here on asks for a sync of its own.
             partition.queued_for_sync.store(false, Ordering::Release);
-            if let Err(error) = self.sync(partition) {
-                self.fail(&format!("sync of {}: {error}", partition.topic_partition()));
-                return;
-            }
+        }
+        let synced = match dirty.len() {
+            0..=FEW => self.sync_each(dirty),
+            _ => self.sync_together(dirty),
+        };
+        if let Err(error) = synced {
+            self.fail(&format!("sync: {error}"));
         }
     }
 
-    fn sync(&self, partition: &HostedPartition) -> std::io::Result<()> {
-        let Some(Some(unsynced)) = partition.with(|replica, _| replica.log().dirty()) else {
-            return Ok(());
-        };
-        partition.note_synced();
-        if let Err(error) = unsynced.sync() {
-            // The folder of a partition that was deleted meanwhile is not where it was.
-            return if partition.is_gone() { Ok(()) } else { Err(error) };
+    /// Syncs one file after the other, and lets those go on who waited for it.
+    fn sync_each(&self, dirty: &[Arc<HostedPartition>]) -> std::io::Result<()> {
+        for partition in dirty {
+            let Some(unsynced) = unsynced(partition) else {
+                continue;
+            };
+            if let Err(error) = unsynced.sync() {
+                // The folder of a partition that was deleted meanwhile is not where it was.
+                if partition.is_gone() {
+                    continue;
+                }
+                return Err(error);
+            }
+            partition.with(|replica, woken| replica.synced(&unsynced, woken));
         }
-        partition.with(|replica, woken| replica.synced(&unsynced, woken));
         Ok(())
     }
+
+    /// Syncs the whole file system: what one call covers costs less than a sync of each file.
+    fn sync_together(&self, dirty: &[Arc<HostedPartition>]) -> std::io::Result<()> {
+        let covered: Vec<_> = dirty
+            .iter()
+            .filter_map(|partition| Some((partition, unsynced(partition)?)))
+            .collect();
+        self.log_dir().sync_file_system()?;
+        for (partition, unsynced) in covered {
+            partition.with(|replica, woken| replica.synced(&unsynced, woken));
+        }
+        Ok(())
+    }
+}
+
+/// What of a partition is to be synced now.
+fn unsynced(partition: &HostedPartition) -> Option<Unsynced> {
+    let unsynced = partition.with(|replica, _| replica.log().dirty()).flatten()?;
+    partition.note_synced();
+    Some(unsynced)
 }

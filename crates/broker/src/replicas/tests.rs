@@ -1,7 +1,8 @@
 //! Replicas as a whole, on a real disk: what becomes of metadata, of a stop, of a kill, of a failing directory.
 
 use bytes::Bytes;
-use model::{ErrorCode, Offset};
+use metadata::image::DIRECTORY_UNASSIGNED;
+use model::{ErrorCode, Offset, Uuid};
 use replication::{Accepted, Acks, AppendRefused};
 use storage::Origin;
 use wire::records::{BatchBuilder, batches};
@@ -323,13 +324,16 @@ fn with_several_directories_one_that_fails_takes_only_its_own_partitions_with_it
     );
     let mut fixture = Fixture::with(&[("log.dirs", &dirs)]);
     fixture.topic("orders", 1, &[]);
-    let mut partitions = Vec::new();
-    for dir in &fixture.replicas().dirs {
-        assert!(!dir.is_failed());
-    }
+    fixture.assigned = DIRECTORY_UNASSIGNED;
     fixture.topic("others", 4, &[]);
-    partitions.extend((0..4).map(|index| partition(&fixture, "others", index)));
+    let partitions: Vec<_> = (0..4).map(|index| partition(&fixture, "others", index)).collect();
     let second = fixture.replicas().dirs.last().unwrap().clone();
+    assert!(
+        partitions
+            .iter()
+            .any(|partition| Arc::ptr_eq(partition.dir(), &second)),
+        "they are spread"
+    );
     second.fail("test");
     for partition in partitions {
         let refused = append(&partition, Acks::Leader)
@@ -338,12 +342,20 @@ fn with_several_directories_one_that_fails_takes_only_its_own_partitions_with_it
         let expected = Arc::ptr_eq(partition.dir(), &second).then_some(ErrorCode::KafkaStorageError);
         assert_eq!(refused, expected);
     }
-    let id = fixture.topic("later", 1, &[]);
-    assert!(!id.is_zero());
+    fixture.topic("later", 1, &[]);
     assert!(
         append(&partition(&fixture, "later", 0), Acks::Leader).is_ok(),
         "new partitions go where they can"
     );
+    for elsewhere in [second.id(), Uuid([99; 16])] {
+        fixture.assigned = elsewhere;
+        let name = format!("assigned-{elsewhere}");
+        fixture.topic(&name, 1, &[]);
+        assert!(
+            fixture.replicas().partition(&name, 0).is_none(),
+            "never in place of the assigned directory"
+        );
+    }
 }
 
 #[test]

@@ -4,6 +4,7 @@
 
 mod bad_input;
 mod cluster;
+mod data;
 mod groups;
 mod reactor;
 mod start;

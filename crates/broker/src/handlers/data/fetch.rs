@@ -7,22 +7,20 @@
 //! Where we differ from Apache Kafka: a wait is at most five minutes; nobody but a broker may fetch as one (and no
 //! broker fetches here yet).
 
+mod answer;
+
 use std::sync::Arc;
 
 use model::{ErrorCode, LeaderEpoch, Offset, Uuid};
-use replication::{Fetched, Isolation, PartitionFetch, SessionRequest, TopicNaming};
+use replication::{Isolation, PartitionFetch, SessionRequest, TopicNaming};
 use tokio::sync::oneshot;
-use wire::messages::fetch::{
-    AbortedTransaction, EpochEndOffset, FetchPartition, FetchRequest, FetchResponse, FetchTopic,
-    FetchableTopicResponse, PartitionData,
-};
-use wire::{Records, Str};
+use wire::Str;
+use wire::messages::fetch::{FetchPartition, FetchRequest, FetchResponse};
+
+use answer::{refuse_all, response};
 
 use crate::dispatch::{ApiSpec, Handler, Node, Reply, RequestContext};
-use crate::replicas::{
-    FetchAnswer, FetchKey, FetchLimits, FetchParts, PartitionAnswer, PartitionError, Prepared, Replicas,
-    TopicKey,
-};
+use crate::replicas::{FetchKey, FetchLimits, FetchParts, Prepared, Replicas, TopicKey};
 
 /// The first version that names topics by id.
 const TOPIC_ID_VERSION: i16 = 13;
@@ -125,89 +123,5 @@ fn partition_fetch(asked: &FetchPartition) -> PartitionFetch {
         max_bytes: usize::try_from(asked.partition_max_bytes).unwrap_or(0),
         current_leader_epoch: epoch(asked.current_leader_epoch),
         last_fetched_epoch: epoch(asked.last_fetched_epoch),
-    }
-}
-
-fn response(answer: FetchAnswer) -> FetchResponse {
-    let mut topics: Vec<FetchableTopicResponse> = Vec::new();
-    for PartitionAnswer { key, result } in answer.partitions {
-        let (name, id) = match &key.topic {
-            TopicKey::Name(name) => (&**name, Uuid::ZERO),
-            TopicKey::Id(id) => ("", *id),
-        };
-        let data = partition_data(key.partition, result);
-        match topics.last_mut() {
-            Some(topic) if *topic.topic == *name && topic.topic_id == id => topic.partitions.push(data),
-            _ => topics.push(FetchableTopicResponse {
-                topic_id: id,
-                topic: name.into(),
-                partitions: vec![data],
-            }),
-        }
-    }
-    FetchResponse {
-        error_code: answer.error.map_or(0, |error| error.code() as i16),
-        session_id: answer.session_id,
-        responses: topics,
-        ..FetchResponse::default()
-    }
-}
-
-fn partition_data(index: i32, result: Result<Fetched, PartitionError>) -> PartitionData {
-    match result {
-        Ok(fetched) => found(index, fetched),
-        Err(error) => failed(index, error.code()),
-    }
-}
-
-fn found(index: i32, fetched: Fetched) -> PartitionData {
-    let aborted = fetched.aborted.map(|aborted| {
-        let transactions = aborted.iter().map(|aborted| AbortedTransaction {
-            producer_id: aborted.producer_id.0,
-            first_offset: aborted.first_offset.0,
-        });
-        transactions.collect()
-    });
-    let diverging = fetched.diverging.map(|end| EpochEndOffset {
-        epoch: end.leader_epoch.0,
-        end_offset: end.end_offset.0,
-    });
-    PartitionData {
-        partition_index: index,
-        high_watermark: fetched.seen.high_watermark.0,
-        last_stable_offset: fetched.seen.last_stable_offset.0,
-        log_start_offset: fetched.seen.log_start_offset.0,
-        aborted_transactions: aborted,
-        records: Some(fetched.records),
-        diverging_epoch: diverging.unwrap_or_default(),
-        ..PartitionData::default()
-    }
-}
-
-/// Offsets are unknown where there is an error; the records are empty, for clients that cannot read null.
-fn failed(index: i32, code: ErrorCode) -> PartitionData {
-    PartitionData {
-        partition_index: index,
-        error_code: code as i16,
-        high_watermark: -1,
-        aborted_transactions: None,
-        records: Some(Records::empty()),
-        ..PartitionData::default()
-    }
-}
-
-fn refuse_all(request: &FetchRequest, code: ErrorCode) -> FetchResponse {
-    let topic = |topic: &FetchTopic| FetchableTopicResponse {
-        topic_id: topic.topic_id,
-        topic: topic.topic.clone(),
-        partitions: topic
-            .partitions
-            .iter()
-            .map(|asked| failed(asked.partition, code))
-            .collect(),
-    };
-    FetchResponse {
-        responses: request.topics.iter().map(topic).collect(),
-        ..FetchResponse::default()
     }
 }

@@ -7,22 +7,26 @@
 //! Where we differ from Apache Kafka: an append waits for nobody, and requests of one connection are pipelined; acks=all
 //! means on stable storage unless the topic says otherwise. Transactions are not served yet.
 
+mod answer;
+
 use std::sync::Arc;
 
 use bytes::Bytes;
 use model::{ErrorCode, is_internal};
-use replication::{Accepted, Acks, AppendRefused, ProduceOutcome};
+use replication::{Accepted, Acks, AppendRefused};
 use storage::Origin;
 use tokio::sync::oneshot;
 use wire::Str;
 use wire::messages::produce::{
-    BatchIndexAndErrorMessage, PartitionProduceData, PartitionProduceResponse, ProduceRequest,
-    ProduceResponse, TopicProduceData, TopicProduceResponse,
+    PartitionProduceData, PartitionProduceResponse, ProduceRequest, ProduceResponse, TopicProduceData,
+    TopicProduceResponse,
 };
 use wire::records::{Attributes, BatchHeader, Codec};
 
+use answer::{appended, failed, has_error, not_appended, refuse_all, with_ends};
+
 use crate::dispatch::{ApiSpec, Handler, Node, Reply, RequestContext, now_ms};
-use crate::replicas::{Hosted, HostedPartition, PendingProduce, ProduceToken, Replicas, SlotEnd, Topics};
+use crate::replicas::{Hosted, HostedPartition, PendingProduce, ProduceToken, Replicas, Topics};
 
 /// The first version that may carry zstd.
 const ZSTD_VERSION: i16 = 7;
@@ -211,86 +215,5 @@ impl Append<'_> {
                 slot,
             }
         })
-    }
-}
-
-fn appended(index: i32, accepted: &Accepted) -> PartitionProduceResponse {
-    PartitionProduceResponse {
-        index,
-        base_offset: accepted.appended.first_offset.0,
-        log_append_time_ms: accepted.appended.log_append_time_ms.unwrap_or(-1),
-        log_start_offset: accepted.log_start_offset.0,
-        ..PartitionProduceResponse::default()
-    }
-}
-
-fn failed(index: i32, code: ErrorCode) -> PartitionProduceResponse {
-    PartitionProduceResponse {
-        index,
-        error_code: code as i16,
-        base_offset: -1,
-        ..PartitionProduceResponse::default()
-    }
-}
-
-fn not_appended(index: i32, refused: &AppendRefused) -> PartitionProduceResponse {
-    let faults = match refused {
-        AppendRefused::Log(error) => error.record_faults(),
-        AppendRefused::Leader(_) | AppendRefused::NotEnoughReplicas { .. } => &[],
-    };
-    let fault = |fault: &storage::RecordFault| BatchIndexAndErrorMessage {
-        batch_index: fault.index,
-        batch_index_error_message: Some(fault.message.as_str().into()),
-    };
-    PartitionProduceResponse {
-        record_errors: faults.iter().map(fault).collect(),
-        error_message: Some(refused.to_string().into()),
-        ..failed(index, refused.code())
-    }
-}
-
-fn has_error(response: &ProduceResponse) -> bool {
-    let mut partitions = response
-        .responses
-        .iter()
-        .flat_map(|topic| &topic.partition_responses);
-    partitions.any(|partition| partition.error_code != 0)
-}
-
-/// The answer with what became of the partitions that waited.
-fn with_ends(mut response: ProduceResponse, ends: Vec<(usize, SlotEnd)>) -> ProduceResponse {
-    let mut partitions: Vec<&mut PartitionProduceResponse> = response
-        .responses
-        .iter_mut()
-        .flat_map(|topic| &mut topic.partition_responses)
-        .collect();
-    for (slot, end) in ends {
-        let code = match end {
-            SlotEnd::Ended(ProduceOutcome::Replicated) => continue,
-            SlotEnd::Ended(ProduceOutcome::NotEnoughReplicas) => ErrorCode::NotEnoughReplicasAfterAppend,
-            SlotEnd::Ended(ProduceOutcome::NotLeader) => ErrorCode::NotLeaderOrFollower,
-            SlotEnd::Ended(ProduceOutcome::Offline) => ErrorCode::KafkaStorageError,
-            SlotEnd::TimedOut => ErrorCode::RequestTimedOut,
-        };
-        if let Some(partition) = partitions.get_mut(slot) {
-            **partition = failed(partition.index, code);
-        }
-    }
-    response
-}
-
-fn refuse_all(request: &ProduceRequest, code: ErrorCode) -> ProduceResponse {
-    let topics = request.topic_data.iter().map(|topic| TopicProduceResponse {
-        topic_id: topic.topic_id,
-        name: topic.name.clone(),
-        partition_responses: topic
-            .partition_data
-            .iter()
-            .map(|data| failed(data.index, code))
-            .collect(),
-    });
-    ProduceResponse {
-        responses: topics.collect(),
-        ..ProduceResponse::default()
     }
 }
