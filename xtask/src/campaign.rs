@@ -22,9 +22,13 @@ pub(crate) fn conformance(campaign: &str, arguments: &[String]) -> Result<()> {
     )
 }
 
-/// The deterministic node by seeds.
+/// The deterministic node by seeds. A planted fault takes a build of its own.
 pub(crate) fn sim(arguments: &[String]) -> Result<()> {
-    run(cargo("run --quiet --release --locked --package gracchus-sim --").args(arguments))
+    let mut command = cargo("run --quiet --release --locked --package gracchus-sim");
+    if arguments.iter().any(|word| word == "--plant") {
+        command.args(["--features", "planted-bugs"]);
+    }
+    run(command.arg("--").args(arguments))
 }
 
 /// Executions of a target when nothing else is asked for.

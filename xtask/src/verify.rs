@@ -14,6 +14,11 @@ pub(crate) fn verify() -> Result<()> {
         ))
     })?;
     step("tests", tests)?;
+    step("planted faults", || {
+        run(&mut cargo(
+            "test --quiet --locked --package gracchus-sim --features planted-bugs is_found",
+        ))
+    })?;
     step("doc", || {
         run(
             cargo("doc --workspace --no-deps --document-private-items --locked")
