@@ -23,6 +23,13 @@ pub(super) struct Flight<T> {
     deadline: i64,
 }
 
+impl<T> Flight<T> {
+    fn changes_offsets(&self) -> bool {
+        let is_offset = |(_, record): &(i64, Record)| matches!(record, Record::Offset { .. });
+        self.records.iter().any(is_offset)
+    }
+}
+
 /// Appended writes, in the order of their offsets.
 #[derive(Debug)]
 pub(super) struct Flights<T> {
@@ -76,14 +83,10 @@ impl<T> Flights<T> {
         self.groups.contains_key(group)
     }
 
-    /// Lets a fetch wait for the last write of its group. Gives it back if there is none.
+    /// Lets a fetch wait for the last write of its group that changes offsets. Gives it back if there is none.
     pub(super) fn wait(&mut self, token: T, request: FetchOffsets) -> Option<(T, FetchOffsets)> {
-        match self
-            .flights
-            .iter_mut()
-            .rev()
-            .find(|flight| flight.group == request.group)
-        {
+        let concerns = |flight: &&mut Flight<T>| flight.group == request.group && flight.changes_offsets();
+        match self.flights.iter_mut().rev().find(concerns) {
             Some(flight) => {
                 flight.fetches.push((token, request));
                 None

@@ -82,6 +82,30 @@ release
     );
 }
 
+// A consumer's first fetch comes right after its SyncGroup.
+#[test]
+fn a_stable_fetch_does_not_wait_for_a_generation() {
+    check(
+        "
+a: commit t-0=5
+    log: g t-0=5
+    a: ok
+a: join v3
+at 3000
+    a: joined 1 range leader=a1 [a1]
+hold
+a: sync a1 1 a1=x
+    log: g 1 [a1=x]
+b: fetch t-0 stable
+    b: t-0=5
+b: commit t-0=6 g=other
+    log: other t-0=6
+b: fetch t-0 stable
+    b: t-0=5
+",
+    );
+}
+
 #[test]
 fn an_unknown_group_has_no_offsets_and_that_is_no_error() {
     check(
