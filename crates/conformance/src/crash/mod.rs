@@ -183,7 +183,7 @@ fn controls(
         let found = History::new(PARTITIONS).check(&node, &dir, TOPIC);
         load.abandon()?;
         node.kill()?;
-        if !matches!(&found, Ok(anomalies) if anomalies.is_empty()) {
+        if found?.iter().any(|anomaly| anomaly.starts_with("lost write")) {
             ledger.note("control-lost", &[])?;
         }
     }
