@@ -15,7 +15,7 @@ type Chunk<K, V> = Arc<Vec<(K, V)>>;
 
 /// The map; see the module.
 #[derive(Clone, Debug)]
-pub struct SharedMap<K, V> {
+pub(crate) struct SharedMap<K, V> {
     /// No chunk is empty; all keys of one are below all keys of the next.
     chunks: Arc<Vec<Chunk<K, V>>>,
     len: usize,
@@ -41,17 +41,17 @@ impl<K: Ord + Clone, V: Clone + Eq> Eq for SharedMap<K, V> {}
 
 impl<K: Ord + Clone, V: Clone> SharedMap<K, V> {
     /// How many entries there are.
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.len
     }
 
     /// Whether there is none.
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.len == 0
     }
 
     /// The value of a key.
-    pub fn get<Q: Ord + ?Sized>(&self, key: &Q) -> Option<&V>
+    pub(crate) fn get<Q: Ord + ?Sized>(&self, key: &Q) -> Option<&V>
     where
         K: Borrow<Q>,
     {
@@ -61,7 +61,7 @@ impl<K: Ord + Clone, V: Clone> SharedMap<K, V> {
     }
 
     /// Whether a key is there.
-    pub fn contains_key<Q: Ord + ?Sized>(&self, key: &Q) -> bool
+    pub(crate) fn contains_key<Q: Ord + ?Sized>(&self, key: &Q) -> bool
     where
         K: Borrow<Q>,
     {
@@ -69,7 +69,7 @@ impl<K: Ord + Clone, V: Clone> SharedMap<K, V> {
     }
 
     /// The value of a key, to be changed.
-    pub fn get_mut<Q: Ord + ?Sized>(&mut self, key: &Q) -> Option<&mut V>
+    pub(crate) fn get_mut<Q: Ord + ?Sized>(&mut self, key: &Q) -> Option<&mut V>
     where
         K: Borrow<Q>,
     {
@@ -80,7 +80,7 @@ impl<K: Ord + Clone, V: Clone> SharedMap<K, V> {
     }
 
     /// Gives a key a value, and returns the one it had.
-    pub fn insert(&mut self, key: K, value: V) -> Option<V> {
+    pub(crate) fn insert(&mut self, key: K, value: V) -> Option<V> {
         let (at, place) = self.find(&key);
         let chunks = Arc::make_mut(&mut self.chunks);
         let Some(chunk) = chunks.get_mut(at) else {
@@ -104,7 +104,7 @@ impl<K: Ord + Clone, V: Clone> SharedMap<K, V> {
     }
 
     /// Takes an entry out.
-    pub fn remove<Q: Ord + ?Sized>(&mut self, key: &Q) -> Option<(K, V)>
+    pub(crate) fn remove<Q: Ord + ?Sized>(&mut self, key: &Q) -> Option<(K, V)>
     where
         K: Borrow<Q>,
     {
@@ -124,7 +124,7 @@ impl<K: Ord + Clone, V: Clone> SharedMap<K, V> {
     }
 
     /// The entries in order.
-    pub fn iter(&self) -> impl Iterator<Item = (&K, &V)> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&K, &V)> {
         self.chunks
             .iter()
             .flat_map(|chunk| chunk.iter())
@@ -132,7 +132,7 @@ impl<K: Ord + Clone, V: Clone> SharedMap<K, V> {
     }
 
     /// The entries from a key on, that one included, in order.
-    pub fn range_from<Q: Ord + ?Sized>(&self, from: &Q) -> impl Iterator<Item = (&K, &V)>
+    pub(crate) fn range_from<Q: Ord + ?Sized>(&self, from: &Q) -> impl Iterator<Item = (&K, &V)>
     where
         K: Borrow<Q>,
     {

@@ -10,3 +10,6 @@ pub(crate) use host::Controller;
 pub(crate) use host::ControllerError;
 pub(crate) use open::OpenController;
 pub(crate) use open::OpenControllerError;
+
+#[cfg(test)]
+mod tests;
