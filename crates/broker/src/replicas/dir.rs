@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering};
 
 use model::{Offset, TopicPartition, Uuid};
 use parking_lot::{Condvar, Mutex};
@@ -15,11 +15,11 @@ use super::upkeep::WrittenCheckpoints;
 use super::waiting::HostedReplica;
 use crate::halt::Halt;
 
-/// Below this much free space, or a fiftieth of a small disk, clients' records are refused: what is left is for
+/// Below this much free space, or a twentieth of a small disk, clients' records are refused: what is left is for
 /// checkpoints, the metadata log, committed offsets, and for retention to do its work (rule 110, where we differ from
 /// Apache Kafka, whose directory is dead until a restart).
 const RESERVED_BYTES: u64 = 64 << 20;
-const RESERVED_FRACTION: u64 = 50;
+const RESERVED_FRACTION: u64 = 20;
 
 /// How many directories still work; when none does, or the one that holds the metadata log does not, the node halts
 /// (rule 108).
@@ -54,6 +54,8 @@ pub(crate) struct HostedDir {
     health: Arc<DirHealth>,
     failed: AtomicBool,
     full: AtomicBool,
+    /// The bytes that may be appended before the room is looked at again.
+    room: AtomicI64,
     members: Mutex<BTreeMap<TopicPartition, Arc<HostedPartition>>>,
     pub(super) queue: Mutex<SyncQueue>,
     pub(super) queued: Condvar,
@@ -74,6 +76,7 @@ impl HostedDir {
             health,
             failed: AtomicBool::new(false),
             full: AtomicBool::new(false),
+            room: AtomicI64::new(0),
             members: Mutex::default(),
             queue: Mutex::default(),
             queued: Condvar::new(),
@@ -180,6 +183,15 @@ impl HostedDir {
         }
     }
 
+    /// Bytes were appended. The room is looked at when half of what there was is used up: a fast writer does not get
+    /// past the reserve between two ticks of the clock.
+    pub(super) fn used(&self, bytes: usize) {
+        let bytes = i64::try_from(bytes).unwrap_or(i64::MAX);
+        if self.room.fetch_sub(bytes, Ordering::Relaxed) < bytes {
+            self.check_space();
+        }
+    }
+
     /// Looks how much room there is, and refuses or takes records accordingly.
     pub(super) fn check_space(&self) {
         let path = self.log_dir.path();
@@ -189,6 +201,9 @@ impl HostedDir {
         let free = space.f_bavail.saturating_mul(space.f_frsize);
         let total = space.f_blocks.saturating_mul(space.f_frsize);
         let reserved = RESERVED_BYTES.min(total / RESERVED_FRACTION);
+        let room = free.saturating_sub(reserved) / 2;
+        self.room
+            .store(i64::try_from(room).unwrap_or(i64::MAX), Ordering::Relaxed);
         let path = path.display();
         if free < reserved {
             if !self.full.swap(true, Ordering::Relaxed) {

@@ -142,6 +142,9 @@ impl HostedPartition {
             self.dir.queue_for_sync(self);
         }
         wake(woken);
+        if let Ok(accepted) = &result {
+            self.dir.used(accepted.appended.bytes);
+        }
         if let Err(AppendRefused::Log(AppendError::Disk(error))) = &result {
             self.dir.write_failed(&self.topic_partition, error);
         }
