@@ -152,7 +152,7 @@ async fn reset(args: ResetArgs) -> anyhow::Result<()> {
     let client = args.cluster.connect.client().await?;
     let target = Target::parse(&args.to).map_err(Usage)?;
     let partitions = reset::scope(&client, &args.topic).await?;
-    let committed = client.committed_offsets(&args.group, None).await?;
+    let committed = client.committed_offsets(&args.group).await?;
     let plan = reset::plan(&client, &partitions, &committed, &target).await?;
     if !args.dry_run {
         reset::execute(&client, &args.group, &plan.offsets)
@@ -206,7 +206,7 @@ pub(crate) async fn partition_states(
     client: &Client,
     group: &GroupDescription,
 ) -> Result<Vec<PartitionState>, ClientError> {
-    let mut committed = client.committed_offsets(&group.id, None).await?;
+    let mut committed = client.committed_offsets(&group.id).await?;
     let mut members: Vec<&GroupMember> = group.members.iter().collect();
     members.sort_by_key(|member| std::cmp::Reverse(member.assignment.partitions.len()));
     let mut states = Vec::new();

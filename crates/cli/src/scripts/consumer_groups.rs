@@ -626,7 +626,7 @@ async fn reset_group(
     parsed: &Parsed,
     group: &str,
 ) -> anyhow::Result<BTreeMap<TopicPartition, i64>> {
-    let committed = client.committed_offsets(group, None).await?;
+    let committed = client.committed_offsets(group).await?;
     let (partitions, target) = match target(parsed)? {
         Some(target) if parsed.has("all-topics") => (committed.keys().cloned().collect(), target),
         Some(target) => {

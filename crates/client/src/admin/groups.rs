@@ -117,8 +117,17 @@ impl Client {
         .await
     }
 
-    /// The offsets a group committed: of the partitions named, or all. Partitions without one are left out.
+    /// The offsets a group committed. Those of transactions that are still open do not count.
     pub async fn committed_offsets(
+        &self,
+        group: &str,
+    ) -> Result<BTreeMap<TopicPartition, CommittedOffset>, ClientError> {
+        self.fetch_offsets(group, None).await
+    }
+
+    /// The offsets a group committed: all, or of partitions to read on from; those wait for open transactions (KIP-447).
+    /// Partitions without one are left out.
+    pub(crate) async fn fetch_offsets(
         &self,
         group: &str,
         partitions: Option<&[TopicPartition]>,
@@ -307,7 +316,7 @@ fn offset_fetch_request(
         }],
         group_id: group.into(),
         topics: topics.map(|topics| topics.iter().map(alone).collect()),
-        require_stable: true,
+        require_stable: topics.is_some(),
     }
 }
 

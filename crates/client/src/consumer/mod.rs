@@ -350,7 +350,7 @@ impl Consumer {
 
     async fn start_from_committed(&mut self, partitions: &[TopicPartition]) -> Result<(), ClientError> {
         let committed = match &self.config.group_id {
-            Some(group) => self.client.committed_offsets(group, Some(partitions)).await?,
+            Some(group) => self.client.fetch_offsets(group, Some(partitions)).await?,
             None => BTreeMap::new(),
         };
         for partition in partitions {

@@ -169,6 +169,8 @@ pub(crate) enum Outcome {
     Renew(ClientError),
     /// The broker does not have it and will not take it.
     Refused(ClientError),
+    /// It will not be tried again, and nobody knows whether the broker has it.
+    Lost(ClientError),
 }
 
 /// The batches of one partition.
@@ -266,6 +268,7 @@ pub(crate) struct Accumulator {
     linger: Duration,
     batch_size: usize,
     delivery_timeout: Duration,
+    retries: u32,
     max_request_size: usize,
     is_idempotent: bool,
     queues: Vec<Queue>,
@@ -285,6 +288,7 @@ impl Accumulator {
             linger: config.linger,
             batch_size: config.batch_size,
             delivery_timeout: config.delivery_timeout,
+            retries: config.retries,
             max_request_size: config.max_request_size,
             is_idempotent: config.enable_idempotence,
             queues: Vec::new(),
@@ -417,6 +421,14 @@ impl Accumulator {
     ) {
         let place = self.place(partition);
         self.queues[place].in_flight.remove(&batch.order());
+        let outcome = match outcome {
+            Outcome::Retry(error) | Outcome::Renew(error)
+                if retry_at >= batch.created + self.delivery_timeout || batch.tries > self.retries =>
+            {
+                Outcome::Lost(error)
+            }
+            outcome => outcome,
+        };
         match outcome {
             Outcome::Delivered {
                 base_offset,
@@ -425,18 +437,9 @@ impl Accumulator {
                 self.done(batch.id);
                 batch.deliver(partition, base_offset, append_time);
             }
-            Outcome::Retry(error) if retry_at >= batch.created + self.delivery_timeout => {
-                // Nobody knows whether it arrived.
-                self.lose(place);
-                self.finish(batch, &error);
-            }
             Outcome::Retry(_) => self.try_again(place, batch, retry_at),
             Outcome::Renew(_) if self.queues[place].has_earlier(&batch) => {
                 self.try_again(place, batch, retry_at)
-            }
-            Outcome::Renew(error) if retry_at >= batch.created + self.delivery_timeout => {
-                self.lose(place);
-                self.finish(batch, &error);
             }
             Outcome::Renew(_) => {
                 self.lose(place);
@@ -447,6 +450,10 @@ impl Accumulator {
                 let (first, second) = batch.split();
                 self.try_again(place, first, retry_at);
                 self.try_again(place, second, retry_at);
+            }
+            Outcome::Lost(error) => {
+                self.lose(place);
+                self.finish(batch, &error);
             }
             Outcome::Split(error) | Outcome::Refused(error) => {
                 if let Some(sequence) = batch.sequence {

@@ -128,6 +128,7 @@ fn read_answer(partition: &TopicPartition, answer: &PartitionProduceResponse) ->
         ErrorCode::OutOfOrderSequenceNumber
         | ErrorCode::UnknownProducerId
         | ErrorCode::InvalidProducerEpoch => Outcome::Renew(error),
+        ErrorCode::UnknownServerError => Outcome::Lost(error),
         _ if code.is_retriable() => Outcome::Retry(error),
         _ => Outcome::Refused(error),
     }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use model::{ErrorCode, ProducerEpoch, ProducerId, TopicPartition};
+use model::{ProducerEpoch, ProducerId, TopicPartition};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 use wire::messages::init_producer_id::InitProducerIdRequest;
@@ -179,10 +179,6 @@ impl Sender {
     fn complete(&mut self, results: Vec<(TopicPartition, Batch, Outcome)>) {
         let mut accumulator = self.shared.accumulator.lock();
         for (partition, batch, outcome) in results {
-            let outcome = match outcome {
-                Outcome::Retry(error) if batch.tries() > self.config.retries => Outcome::Refused(error),
-                outcome => outcome,
-            };
             let mut retry_at = Instant::now();
             if let Outcome::Retry(error) | Outcome::Renew(error) = &outcome {
                 tracing::debug!(%partition, %error, records = batch.len(), "producing again");
@@ -316,11 +312,11 @@ fn all(prepared: Prepared, outcome: impl Fn() -> Outcome) -> Vec<(TopicPartition
         .collect()
 }
 
-/// What a failed request means for its batches.
+/// What a failed request means for its batches: what was never sent is refused, of the rest nobody knows.
 fn failed(error: ClientError) -> Outcome {
-    match error.code() {
-        Some(ErrorCode::MessageTooLarge) => Outcome::Split(error),
+    match error {
+        ClientError::UnsupportedApi { .. } | ClientError::Unencodable { .. } => Outcome::Refused(error),
         _ if error.is_retriable() => Outcome::Retry(error),
-        _ => Outcome::Refused(error),
+        _ => Outcome::Lost(error),
     }
 }

@@ -186,6 +186,20 @@ fn a_batch_that_may_have_arrived_ends_the_numbering() {
     );
 }
 
+#[tokio::test]
+async fn a_batch_out_of_retries_may_have_arrived_too() {
+    let mut fixture = Fixture::new(|config| config.retries = 1);
+    let lost = fixture.append(0, "a");
+    for _ in 0..2 {
+        let batch = fixture.take_one();
+        fixture.complete(batch, Outcome::Retry(error(ErrorCode::NetworkException)));
+    }
+    assert!(lost.await.unwrap().is_err());
+    let _b = fixture.append(0, "b");
+    fixture.accumulator.set_identity(identity(8));
+    assert_eq!(seen(&fixture.take_one()), (8, 0, vec!["b".to_owned()]));
+}
+
 #[test]
 fn a_broker_that_forgot_the_producer_gets_the_batch_under_a_new_id() {
     let mut fixture = Fixture::new(|_| {});
