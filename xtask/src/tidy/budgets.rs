@@ -3,11 +3,23 @@
 use super::Complaint;
 use super::source::Source;
 
-/// What counts together, the paths it has, and its lines at most. Past one, an ADR says what earned it.
+/// What counts together, the paths it has, and its lines at most; ADR 0021 says what earned them. To raise one, say there
+/// why.
 const BUDGETS: &[(&str, &[&str], usize)] = &[
     ("wire", &["core/wire/", "core/wire-derive/"], 9_000),
     ("storage", &["core/storage/"], 6_000),
-    ("the whole house", &[""], 32_000),
+    ("replication", &["core/replication/"], 1_400),
+    (
+        "metadata",
+        &["core/metadata/", "core/controller/", "core/quorum/"],
+        5_100,
+    ),
+    ("coordinator", &["core/coordinator/"], 3_300),
+    ("broker", &["crates/broker/", "crates/transport/"], 11_600),
+    ("client", &["crates/client/"], 5_600),
+    ("tools", &["crates/cli/"], 5_800),
+    ("proof", &["core/sim/", "crates/conformance/", "xtask/"], 5_600),
+    ("the whole house", &[""], 54_000),
 ];
 
 /// How much of each budget is used, in words.
