@@ -56,8 +56,9 @@ impl Upkeep {
             ),
         ];
         let first = |task, interval: i64| match task {
-            Task::HighWatermarks => now_ms.saturating_add(interval),
-            _ => now_ms.saturating_add(logs.initial_task_delay_ms.min(interval)),
+            Task::HighWatermarks | Task::ProducerExpiry => now_ms.saturating_add(interval),
+            // As Apache Kafka: whoever starts a node on old data has this long before retention looks at it.
+            _ => now_ms.saturating_add(logs.initial_task_delay_ms),
         };
         Upkeep {
             schedule: Mutex::new(
