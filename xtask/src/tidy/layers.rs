@@ -58,7 +58,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "transport",
         ],
     ),
-    ("conformance", &["model", "wire", "transport", "client", "broker"]),
+    ("conformance", &[]),
     ("xtask", &[]),
 ];
 
