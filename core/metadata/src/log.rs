@@ -10,8 +10,8 @@ use crate::record::{MetadataRecord, RecordVersions};
 ///
 /// The order of work: [`append`](MetadataLog::append) what was decided, one call per decision; apply it to an image that
 /// nobody else sees; [`commit`](MetadataLog::commit); only then publish the image and answer (rules 86, 87). An error
-/// of any call ends the leadership: what was appended may or may not be committed, and nothing may be answered but
-/// that.
+/// ends the leadership: what was appended may or may not be committed, and nothing may be answered but that. The one
+/// exception is an append for which there is no room, where the engine can tell: it has not happened.
 pub trait MetadataLog: Send {
     /// What can go wrong.
     type Error: std::error::Error + Send + Sync + 'static;

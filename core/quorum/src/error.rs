@@ -107,7 +107,7 @@ impl std::fmt::Display for Fault {
     }
 }
 
-/// Why records are not committed, or maintenance failed. The leadership ends with it (rule 109).
+/// Why records are not committed, or upkeep failed. Unless the disk is full, the leadership ends with it (rule 109).
 #[derive(Debug, thiserror::Error)]
 pub enum LogError {
     /// The disk failed.
@@ -127,6 +127,21 @@ pub enum LogError {
     /// The records do not fit their format.
     #[error("records cannot be written: {0}")]
     Write(#[from] WriteError),
+}
+
+impl LogError {
+    /// Whether the disk is full and nothing else is wrong: the log is as it was before, and goes on once there is room
+    /// (rule 110).
+    pub fn is_full(&self) -> bool {
+        let error = match self {
+            LogError::Disk { error, .. } | LogError::Append(storage::AppendError::Disk(error)) => error,
+            LogError::Append(_) | LogError::Retention(_) | LogError::Write(_) => return false,
+        };
+        matches!(
+            error.kind(),
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded
+        )
+    }
 }
 
 pub(crate) fn disk(path: &Path) -> impl Fn(io::Error) -> OpenError + '_ {

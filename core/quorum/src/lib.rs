@@ -38,6 +38,9 @@ use voters::Known;
 /// How often the durable end is noted, at most.
 const NOTE_SYNCED_EVERY_MS: i64 = 10_000;
 
+/// When a snapshot is tried again that found no room.
+const SNAPSHOT_AGAIN_AFTER_MS: i64 = 60_000;
+
 /// When to take snapshots, and what to keep.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct QuorumConfig {
@@ -107,6 +110,8 @@ pub struct QuorumOfOne {
     bytes_since_snapshot: u64,
     /// A snapshot that another thread writes.
     writing: Option<Outcome>,
+    /// After one that found no room.
+    snapshot_not_before_ms: i64,
     noted_synced: Offset,
     noted_at_ms: i64,
 }
@@ -140,8 +145,12 @@ impl MetadataLog for QuorumOfOne {
             writer = BatchWriter::new(self.next_offset(), self.epoch, now_ms);
             batches = writer.records(&all, versions, BATCH_BYTES_MAX)?;
         }
+        let start = self.next_offset();
         for batch in &batches {
-            self.append_batch(batch, now_ms)?;
+            if let Err(error) = self.append_batch(batch, now_ms) {
+                self.take_back(start, now_ms)?;
+                return Err(error);
+            }
         }
         Ok(self.last_position(now_ms))
     }
@@ -174,7 +183,11 @@ impl QuorumOfOne {
     /// A clean end: the next start has nothing to cut off.
     pub fn close(mut self, now_ms: i64) -> Result<(), LogError> {
         self.commit()?;
-        self.note_synced(now_ms)?;
+        match self.note_synced(now_ms) {
+            // The note of last time still holds.
+            Err(error) if error.is_full() => {}
+            result => result?,
+        }
         self.log.close().map_err(log_disk(&self.dir))
     }
 
@@ -192,6 +205,14 @@ impl QuorumOfOne {
         self.log
             .append_as_leader(batch, Origin::Raft, self.epoch, now_ms)?;
         self.bytes_since_snapshot += batch.len() as u64;
+        Ok(())
+    }
+
+    /// Removes the first batches of a decision whose last ones found no room.
+    fn take_back(&mut self, start: Offset, now_ms: i64) -> Result<(), LogError> {
+        if self.next_offset() > start {
+            self.log.truncate_to(start, now_ms)?;
+        }
         Ok(())
     }
 
@@ -213,7 +234,8 @@ impl QuorumOfOne {
         let by_time = interval_ms > 0
             && self.bytes_since_snapshot > 0
             && now_ms.saturating_sub(self.latest_snapshot_ms) >= interval_ms;
-        if self.writing.is_some() || Some(id) <= self.latest_snapshot || !(by_size || by_time) {
+        let waits = self.writing.is_some() || now_ms < self.snapshot_not_before_ms;
+        if waits || Some(id) <= self.latest_snapshot || !(by_size || by_time) {
             return None;
         }
         let outcome = Outcome::default();
@@ -238,7 +260,14 @@ impl QuorumOfOne {
             return Ok(());
         };
         self.writing = None;
-        let id = result?;
+        let id = match result {
+            Err(error) if error.is_full() => {
+                self.bytes_since_snapshot = self.config.bytes_between_snapshots;
+                self.snapshot_not_before_ms = now_ms.saturating_add(SNAPSHOT_AGAIN_AFTER_MS);
+                return Err(error);
+            }
+            result => result?,
+        };
         self.latest_snapshot = Some(id);
         self.snapshots.push(id);
         self.note_synced(now_ms)?;

@@ -107,6 +107,7 @@ impl OpenQuorum {
             latest_snapshot_ms: latest.map_or(now_ms, |_| latest_timestamp_ms),
             bytes_since_snapshot: bytes_since,
             writing: None,
+            snapshot_not_before_ms: i64::MIN,
             noted_synced: Offset::ZERO,
             noted_at_ms: now_ms,
         };

@@ -115,19 +115,32 @@ pub(crate) fn write(
 ) -> Result<(), LogError> {
     let path = dir.join(id.file_name());
     let unfinished = path.with_extension("checkpoint.part");
-    let failed = log_disk(&path);
-    let file = disk.open_or_create(&unfinished).map_err(&failed)?;
+    let written = write_unfinished(disk, &unfinished, encode);
+    if written.is_err() {
+        // The room is needed elsewhere; what cannot be removed goes at the next start.
+        let _ = disk.remove_file_if_there(&unfinished);
+    }
+    written?;
+    disk.rename(&unfinished, &path).map_err(log_disk(&path))?;
+    disk.sync_dir(dir).map_err(log_disk(&path))
+}
+
+fn write_unfinished(
+    disk: &dyn Disk,
+    path: &Path,
+    encode: &mut dyn FnMut(Sink<'_>) -> Result<(), LogError>,
+) -> Result<(), LogError> {
+    let failed = log_disk(path);
+    let file = disk.open_or_create(path).map_err(&failed)?;
     file.set_len(0).map_err(&failed)?;
     let mut position = 0;
     encode(&mut |piece| {
         file.write_all_at(&[IoSlice::new(&piece)], position)
-            .map_err(log_disk(&path))?;
+            .map_err(log_disk(path))?;
         position += piece.len() as u64;
         Ok(())
     })?;
-    file.sync_data().map_err(&failed)?;
-    disk.rename(&unfinished, &path).map_err(&failed)?;
-    disk.sync_dir(dir).map_err(&failed)
+    file.sync_data().map_err(&failed)
 }
 
 /// The bytes of a snapshot of a few records, in one piece.

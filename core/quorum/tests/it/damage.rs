@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use metadata::MetadataLog as _;
 use metadata::snapshot::SnapshotId;
 use quorum::{Bootstrap, OpenError, QuorumConfig};
 use storage::{Disk, SimDisk, SimFaults};
@@ -236,4 +237,81 @@ fn what_a_failed_sync_left_in_the_cache_is_not_taken_for_durable() {
             "seed {seed}"
         );
     }
+}
+
+#[test]
+fn a_full_disk_refuses_what_does_not_fit_and_goes_on_once_there_is_room() {
+    let disk = SimDisk::new(3);
+    format(&disk).unwrap();
+    let mut node = Node::start(Arc::new(disk.clone()), with_snapshots()).unwrap();
+    node.write(&topic(1, 1)).unwrap();
+    disk.set_faults(SimFaults {
+        capacity: disk.used(),
+        ..SimFaults::default()
+    });
+    let mut refused = 0;
+    for number in 2..200 {
+        node.now_ms += 1_000;
+        let before = node.log.next_offset();
+        let Err(error) = node.write(&topic(number, 3)) else {
+            continue;
+        };
+        assert!(error.is_full(), "{error}");
+        assert_eq!(node.log.next_offset(), before, "as if it had not been tried");
+        refused += 1;
+        if let Err(error) = node.maintain() {
+            assert!(error.is_full(), "{error}");
+        }
+    }
+    assert!(refused > 100, "{refused} commands found no room");
+    let names = disk.list(&folder()).unwrap();
+    assert!(
+        names.iter().all(|entry| !entry.name.ends_with(".part")),
+        "{names:?}"
+    );
+
+    disk.set_faults(SimFaults::default());
+    node.now_ms += 61_000;
+    node.write(&topic(1000, 1)).unwrap();
+    node.maintain().unwrap();
+    let newest = disk
+        .list(&folder())
+        .unwrap()
+        .iter()
+        .filter_map(|entry| SnapshotId::parse(&entry.name))
+        .max();
+    assert_eq!(
+        newest,
+        Some(SnapshotId::at(node.image().position)),
+        "the snapshot is made up for"
+    );
+    let names = node.topic_names();
+    disk.crash();
+    assert_eq!(
+        Node::start(Arc::new(disk), with_snapshots())
+            .unwrap()
+            .topic_names(),
+        names
+    );
+}
+
+#[test]
+fn a_large_decision_without_room_for_its_end_leaves_nothing_behind() {
+    let disk = SimDisk::new(3);
+    format(&disk).unwrap();
+    let mut node = Node::start(Arc::new(disk.clone()), QuorumConfig::default()).unwrap();
+    node.write(&topic(1, 1)).unwrap();
+    let room = metadata::batch::BATCH_BYTES_MAX as u64 * 3 / 2;
+    disk.set_faults(SimFaults {
+        capacity: disk.used() + room,
+        ..SimFaults::default()
+    });
+    let before = node.log.next_offset();
+    let error = node.write(&topic(2, 300_000)).unwrap_err();
+    assert!(error.is_full(), "{error}");
+    assert_eq!(node.log.next_offset(), before);
+    node.write(&topic(3, 1)).unwrap();
+    disk.crash();
+    let node = Node::start(Arc::new(disk), QuorumConfig::default()).unwrap();
+    assert_eq!(node.topic_names(), ["topic-000001", "topic-000003"]);
 }

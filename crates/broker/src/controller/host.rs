@@ -12,10 +12,10 @@ use controller::{
     Context, Decision, ProducerIdBlock, ProducerIdError, Settings, allocate_producer_ids, start_broker,
     stop_broker,
 };
-use metadata::{LogPosition, MetadataLog, MetadataRecord, RecordVersions, Replay};
+use metadata::{MetadataLog, MetadataRecord, RecordVersions, Replay};
 use model::{BrokerEpoch, BrokerId};
 use parking_lot::Mutex;
-use quorum::{QuorumOfOne, SnapshotJob};
+use quorum::{LogError, QuorumOfOne, SnapshotJob};
 use storage::LogDir;
 use tokio::sync::oneshot;
 
@@ -41,6 +41,9 @@ pub enum ControllerError {
     /// Its time was over before its turn came, or too many wait: nothing was done.
     #[error("the controller did not get to it in time")]
     TimedOut,
+    /// The disk of the metadata log is full: nothing was done.
+    #[error("the disk of the metadata log is full")]
+    Full,
 }
 
 /// What a command comes to.
@@ -251,21 +254,36 @@ impl Host {
         command(Ok((&context, &mut entropy)))
     }
 
-    fn write(&mut self, records: &[MetadataRecord]) -> Result<(), String> {
+    fn write(&mut self, records: &[MetadataRecord]) -> Result<(), Failure> {
         if records.is_empty() {
             return Ok(());
         }
         let versions = RecordVersions::of(&self.replay.image().features);
-        let appended: Result<LogPosition, _> = self.log.append(records, versions, now_ms());
-        let position = appended.map_err(|error| error.to_string())?;
+        let position = self.log.append(records, versions, now_ms())?;
         let applied = self.replay.apply_batch(records, position);
         applied.map_err(|error| {
-            format!("a decision contradicts the metadata: {error}; this is a bug, please report it")
+            let what = "a decision contradicts the metadata; this is a bug, please report it";
+            Failure::Final(format!("{what}: {error}"))
         })
     }
+}
 
-    fn commit(&mut self) -> Result<(), String> {
-        self.log.commit().map_err(|error| error.to_string())
+/// What went wrong with the log.
+enum Failure {
+    /// There is no room. Nothing happened, and there may be room later (rule 110).
+    Full(String),
+    /// Going on would do harm.
+    Final(String),
+}
+
+impl From<LogError> for Failure {
+    fn from(error: LogError) -> Failure {
+        let text = error.to_string();
+        if error.is_full() {
+            Failure::Full(text)
+        } else {
+            Failure::Final(text)
+        }
     }
 }
 
@@ -286,14 +304,15 @@ impl Running {
                 Err(RecvTimeoutError::Timeout) => Ok(None),
                 Err(RecvTimeoutError::Disconnected) => return,
             };
-            let mut upkeep = |host: &mut Host| {
-                let due = host
-                    .log
-                    .maintain(host.replay.image(), now_ms())
-                    .map_err(|error| error.to_string())?;
-                due.map_or(Ok(()), |job| snapshot.start(job))
-            };
-            match stop.and_then(|stop| upkeep(&mut self.host).map(|()| stop)) {
+            let stop = stop.and_then(|stop| match self.maintain(&mut snapshot) {
+                Err(Failure::Final(reason)) => Err(reason),
+                Err(Failure::Full(reason)) => {
+                    tracing::warn!("{reason}; tried again later");
+                    Ok(stop)
+                }
+                Ok(()) => Ok(stop),
+            });
+            match stop {
                 Ok(None) => {}
                 Ok(Some(stopped)) => {
                     snapshot.join();
@@ -307,6 +326,12 @@ impl Running {
                 }
             }
         }
+    }
+
+    fn maintain(&mut self, snapshot: &mut SnapshotThread) -> Result<(), Failure> {
+        let due = self.host.log.maintain(self.host.replay.image(), now_ms())?;
+        due.map_or(Ok(()), |job| snapshot.start(job))
+            .map_err(Failure::Final)
     }
 
     /// Takes a command and those that wait behind it, and answers them all. Gives back who asked to stop, if one did.
@@ -326,12 +351,19 @@ impl Running {
                     let Some((records, answer)) = self.host.decide(command) else {
                         continue;
                     };
-                    answers.push(answer);
-                    if let Err(reason) = self.host.write(&records) {
-                        answers
-                            .into_iter()
-                            .for_each(|answer| answer(Err(ControllerError::Stopped)));
-                        return Err(reason);
+                    match self.host.write(&records) {
+                        Ok(()) => answers.push(answer),
+                        Err(Failure::Full(reason)) => {
+                            tracing::warn!("{reason}; the command is refused");
+                            answer(Err(ControllerError::Full));
+                        }
+                        Err(Failure::Final(reason)) => {
+                            answers.push(answer);
+                            answers
+                                .into_iter()
+                                .for_each(|answer| answer(Err(ControllerError::Stopped)));
+                            return Err(reason);
+                        }
                     }
                 }
                 Task::Stop(stopped) => stop = Some(stopped),
@@ -340,16 +372,14 @@ impl Running {
                 next = self.tasks.try_recv().ok();
             }
         }
-        let outcome = self.host.commit();
+        // A sync that fails for want of room fails all the same: what it should have kept may be gone.
+        let outcome = self.host.log.commit().map_err(|error| error.to_string());
+        let mut reply = Err(ControllerError::Stopped);
         if outcome.is_ok() {
             let delta = self.host.replay.take_delta();
             self.publisher.publish(self.host.replay.image().clone(), &delta);
+            reply = Ok(());
         }
-        let reply = if outcome.is_ok() {
-            Ok(())
-        } else {
-            Err(ControllerError::Stopped)
-        };
         answers.into_iter().for_each(|answer| answer(reply));
         outcome.map(|()| stop)
     }
@@ -364,9 +394,13 @@ impl Running {
         let records = stop_broker(&context, id, epoch).records;
         let written = self.host.write(&records);
         self.refuse_all();
-        let closed = written.and_then(|()| self.host.log.close(now_ms()).map_err(|error| error.to_string()));
-        if let Err(reason) = closed {
-            self.halt.call(reason);
+        let closed = self.host.log.close(now_ms()).map_err(Failure::from);
+        match written.and(closed) {
+            Ok(()) => {}
+            Err(Failure::Full(reason)) => {
+                tracing::warn!("{reason}; the next start finds this node as if it still led")
+            }
+            Err(Failure::Final(reason)) => self.halt.call(reason),
         }
         let _ = stopped.send(());
     }

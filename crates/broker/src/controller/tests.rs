@@ -195,6 +195,31 @@ fn a_disk_that_fails_halts_the_node_and_leaves_no_command_without_an_answer() {
 }
 
 #[test]
+fn a_full_disk_refuses_commands_and_halts_nothing() {
+    let fixture = Fixture::new(&[("metadata.log.max.record.bytes.between.snapshots", "500")]);
+    let (controller, _told) = fixture.start();
+    assert_eq!(made(&make(&controller, "kept")), Ok(true));
+    fixture.sim.set_faults(SimFaults {
+        capacity: fixture.sim.used(),
+        ..SimFaults::default()
+    });
+    let tried: Vec<_> = (0..100)
+        .map(|number| made(&make(&controller, &format!("t{number}"))))
+        .collect();
+    assert!(tried.contains(&Err(ControllerError::Full)), "{tried:?}");
+    let image = controller.cache().image();
+    let succeeded = tried.iter().filter(|reply| **reply == Ok(true)).count();
+    assert_eq!(
+        image.topics.len(),
+        1 + succeeded,
+        "what found no room is not shown"
+    );
+    fixture.sim.set_faults(SimFaults::default());
+    assert_eq!(made(&make(&controller, "again")), Ok(true));
+    controller.stop();
+}
+
+#[test]
 fn a_command_whose_time_is_over_is_not_carried_out() {
     let fixture = Fixture::new(&[]);
     let (controller, _told) = fixture.start();

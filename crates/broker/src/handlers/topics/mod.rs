@@ -24,6 +24,7 @@ fn controller_code(error: ControllerError) -> ErrorCode {
     match error {
         ControllerError::Stopped => ErrorCode::NotController,
         ControllerError::TimedOut => ErrorCode::RequestTimedOut,
+        ControllerError::Full => ErrorCode::KafkaStorageError,
     }
 }
 
