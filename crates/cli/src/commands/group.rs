@@ -115,16 +115,31 @@ async fn describe(args: DescribeArgs) -> anyhow::Result<()> {
     let client = args.cluster.connect.client().await?;
     let mut pages = Vec::new();
     let mut values = Vec::new();
+    let mut failed = None;
     for id in &args.groups {
-        let group = client.describe_group(id).await.and_then(existing)?;
-        let states = partition_states(&client, &group).await?;
-        pages.push(page(&group, &states));
-        values.push(group_json(&group, &states));
+        match describe_one(&client, id).await {
+            Ok((group, states)) => {
+                pages.push(page(&group, &states));
+                values.push(group_json(&group, &states));
+            }
+            // The others are shown all the same.
+            Err(error) => failed = failed.or(Some(error)),
+        }
     }
     match args.cluster.output {
-        Format::Json => output::line(&json!(values).to_string()),
-        Format::Table => output::text(&pages.join("\n")),
+        Format::Json => output::line(&json!(values).to_string())?,
+        Format::Table => output::text(&pages.join("\n"))?,
     }
+    failed.map_or(Ok(()), |error| Err(error.into()))
+}
+
+async fn describe_one(
+    client: &Client,
+    id: &str,
+) -> Result<(GroupDescription, Vec<PartitionState>), ClientError> {
+    let group = client.describe_group(id).await.and_then(existing)?;
+    let states = partition_states(client, &group).await?;
+    Ok((group, states))
 }
 
 /// A classic group that does not exist is answered as a dead one.

@@ -153,22 +153,27 @@ struct Led {
 impl Task {
     async fn run(mut self, mut inbox: mpsc::Receiver<Command>) {
         let mut is_member = false;
+        let mut newer = None;
         loop {
-            let command = if is_member {
-                self.heartbeat_until_told(&mut inbox).await
-            } else {
-                inbox.recv().await
+            let command = match newer.take() {
+                Some(wish) => Some(Command::Join(wish)),
+                None if is_member => self.heartbeat_until_told(&mut inbox).await,
+                None => inbox.recv().await,
             };
             match command {
                 Some(Command::Join(wish)) => {
                     let joined = tokio::select! {
                         joined = self.join(&wish) => joined,
-                        left = leave_command(&mut inbox) => {
+                        left = leave_command(&mut inbox, &mut newer) => {
                             self.leave().await;
                             drop(left);
                             return;
                         }
                     };
+                    if joined.is_ok() && newer.is_some() {
+                        // What was just handed out is for a wish that no longer stands.
+                        continue;
+                    }
                     let event = match joined {
                         Ok(partitions) => GroupEvent::Assigned {
                             committer: self.committer.clone(),
@@ -471,12 +476,15 @@ impl Task {
     }
 }
 
-/// Waits for the command to leave; a join that is under way is the newest anyway.
-async fn leave_command(inbox: &mut mpsc::Receiver<Command>) -> Option<oneshot::Sender<()>> {
+/// Waits for the command to leave, and keeps what else the consumer wishes meanwhile.
+async fn leave_command(
+    inbox: &mut mpsc::Receiver<Command>,
+    newer: &mut Option<Wish>,
+) -> Option<oneshot::Sender<()>> {
     loop {
         match inbox.recv().await {
             Some(Command::Leave(done)) => return Some(done),
-            Some(Command::Join(_)) => {}
+            Some(Command::Join(wish)) => *newer = Some(wish),
             None => return None,
         }
     }

@@ -59,6 +59,8 @@ pub struct Consumer {
     committer: Committer,
     is_cooperative: bool,
     committed: Instant,
+    /// Why the group takes this consumer no more: every later poll says so again.
+    failure: Option<ClientError>,
 }
 
 impl Consumer {
@@ -92,6 +94,7 @@ impl Consumer {
             membership,
             is_cooperative,
             committed: Instant::now(),
+            failure: None,
         })
     }
 
@@ -187,6 +190,9 @@ impl Consumer {
     /// Waits for records, at most `timeout`. An empty answer means that there were none, or that the group rebalances.
     pub async fn poll(&mut self, timeout: Duration) -> Result<Vec<ConsumerRecord>, ClientError> {
         let deadline = Instant::now() + timeout;
+        if let Some(failure) = &self.failure {
+            return Err(failure.clone());
+        }
         loop {
             if let Some(membership) = &self.membership {
                 membership.note_poll();
@@ -278,7 +284,10 @@ impl Consumer {
                 self.positions.assign(&[]);
                 self.join_again().await;
             }
-            GroupEvent::Failed(error) => return Err(error),
+            GroupEvent::Failed(error) => {
+                self.failure = Some(error.clone());
+                return Err(error);
+            }
         }
         Ok(())
     }

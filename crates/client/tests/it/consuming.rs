@@ -212,6 +212,18 @@ async fn a_group_that_refuses_for_good_ends_the_poll_with_its_reason() {
         }
     };
     assert_eq!(error.code(), Some(ErrorCode::InconsistentGroupProtocol));
+    let again = consumer.poll(Duration::from_secs(5)).await.unwrap_err();
+    assert_eq!(again.code(), error.code(), "the reason stays");
+}
+
+#[tokio::test]
+async fn a_subscription_changed_during_a_join_is_the_one_that_counts() {
+    let broker = broker_with(1, 10).await;
+    let mut consumer = Consumer::new(broker.client(), config(Some("g"))).unwrap();
+    consumer.subscribe(&["other".to_owned()]).await.unwrap();
+    consumer.subscribe(&["t".to_owned()]).await.unwrap();
+    assert_eq!(read(&mut consumer, 10).await, numbers(0..10));
+    assert_eq!(consumer.assignment(), all(1));
 }
 
 #[tokio::test]
