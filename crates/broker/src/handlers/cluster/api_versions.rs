@@ -46,19 +46,19 @@ impl Handler for ApiVersions {
         let used_by = context.listener().used_by;
         let served = APIS.iter().filter(|api| api.spec.is_on(used_by));
         let image = node.metadata.image();
-        // The quorum's own feature is no part of the image; level 0 means that it is off.
-        let of_quorum =
+        // The level of voters' changes stands in control records, outside the image.
+        let kraft_version =
             Some((KRAFT_VERSION, node.controller.kraft_version())).filter(|(_, level)| *level > 0);
+        let levels = image
+            .features
+            .iter()
+            .map(|(name, level)| (&**name, level))
+            .chain(kraft_version);
         Reply::Now(ApiVersionsResponse {
             api_keys: served.map(|api| advertised(&api.spec)).collect(),
             supported_features: supported(context.api_version),
             finalized_features_epoch: image.position.offset.0,
-            finalized_features: image
-                .features
-                .iter()
-                .map(|(name, level)| finalized(name, level))
-                .chain(of_quorum.map(|(name, level)| finalized(name, level)))
-                .collect(),
+            finalized_features: levels.map(|(name, level)| finalized(name, level)).collect(),
             ..ApiVersionsResponse::default()
         })
     }
