@@ -64,10 +64,6 @@ impl Node {
         self.dir.path()
     }
 
-    pub(crate) fn config(&self) -> &NodeConfig {
-        &self.config
-    }
-
     pub(crate) fn address_of(&self, listener: &str) -> SocketAddr {
         let listeners = self.broker.as_ref().unwrap().listeners();
         listeners
