@@ -10,6 +10,9 @@ use super::Replicas;
 use super::dir::HostedDir;
 use super::partition::HostedPartition;
 
+/// At least so many logs are closed at a time: each waits for a few syncs, which the disk merges.
+const CLOSING: usize = 8;
+
 impl Replicas {
     /// The node begins to stop: parked fetches are answered at once, and new ones do not park. Produces are served on.
     pub(crate) fn begin_stop(&self) {
@@ -21,7 +24,7 @@ impl Replicas {
     /// closed (rule 93). Nothing else in them is open any more, the metadata log neither.
     pub(crate) fn close(&self, broker_epoch: BrokerEpoch) {
         self.join_threads();
-        let threads = self.config.logs.recovery_threads_per_data_dir.max(1);
+        let threads = self.config.logs.recovery_threads_per_data_dir.max(CLOSING);
         for dir in self.dirs.iter().filter(|dir| !dir.is_failed()) {
             let closed =
                 close_dir(dir, threads).and_then(|()| dir.log_dir().mark_clean_shutdown(broker_epoch));
