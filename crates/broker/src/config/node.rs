@@ -17,8 +17,6 @@ pub struct NodeConfig {
     pub listeners: Vec<Listener>,
     /// What it tells clients, for each listener that is theirs.
     pub advertised: Vec<Endpoint>,
-    /// The name of the listener that brokers use among themselves.
-    pub inter_broker_listener: String,
     /// The data directories, at least one.
     pub log_dirs: Vec<PathBuf>,
     /// The directory of the metadata log.
@@ -124,8 +122,6 @@ pub struct LogsConfig {
     pub flush_offset_checkpoint_interval_ms: i64,
     /// How often log start offsets are written down.
     pub flush_start_offset_checkpoint_interval_ms: i64,
-    /// How often `flush.ms` is looked after.
-    pub flush_scheduler_interval_ms: i64,
     /// How often high watermarks are written down.
     pub high_watermark_checkpoint_interval_ms: i64,
     /// Threads per directory that open and close logs.
@@ -187,6 +183,9 @@ pub struct MetadataLogConfig {
     pub retention_ms: i64,
 }
 
+/// The most threads of one kind: beyond that they only take memory, and a slip of the finger would take all of it.
+const THREADS_MAX: usize = 1024;
+
 /// Reads keys through the table, so that a name, a default or a range cannot be made up here.
 struct Reader<'a>(&'a Properties);
 
@@ -208,6 +207,15 @@ impl Reader<'_> {
     fn number<T: TryFrom<i64>>(&self, name: &'static str) -> Result<T, ConfigError> {
         let number = self.integer(name)?.ok_or_else(|| missing(name))?;
         T::try_from(number).map_err(|_| invalid(name, &number.to_string(), "it must not be negative"))
+    }
+
+    fn threads(&self, name: &'static str) -> Result<usize, ConfigError> {
+        let number: usize = self.number(name)?;
+        if number > THREADS_MAX {
+            let what = format!("it must be at most {THREADS_MAX}");
+            return Err(invalid(name, &number.to_string(), what));
+        }
+        Ok(number)
     }
 
     /// A size for which a negative number means that there is none.
@@ -248,6 +256,7 @@ impl NodeConfig {
     /// The first value that is wrong by itself or does not fit the others.
     pub fn from_properties(mut properties: Properties) -> Result<NodeConfig, ConfigError> {
         check_every_value(&properties)?;
+        refuse_what_is_not_enforced(&properties)?;
         let node_id = node_id(&Reader(&properties))?;
         for name in ["node.id", "broker.id"] {
             properties.insert(name.to_owned(), node_id.0.to_string());
@@ -256,6 +265,7 @@ impl NodeConfig {
         roles(&reader)?;
         voters(&reader, node_id)?;
         let listeners = listeners(&reader)?;
+        check_inter_broker_listener(&reader, &listeners)?;
         let log_dirs = log_dirs(&reader)?;
         let metadata_log_dir = match reader.text("metadata.log.dir")? {
             Some(dir) => PathBuf::from(dir),
@@ -264,7 +274,6 @@ impl NodeConfig {
         Ok(NodeConfig {
             node_id,
             rack: reader.text("broker.rack")?,
-            inter_broker_listener: inter_broker_listener(&reader, &listeners)?,
             listeners: listeners.bound,
             advertised: listeners.advertised,
             log_dirs,
@@ -299,6 +308,23 @@ fn check_every_value(properties: &Properties) -> Result<(), ConfigError> {
     for (name, text) in properties {
         if let Some(key) = broker_key(name) {
             key.parse(text)?;
+        }
+    }
+    Ok(())
+}
+
+/// Who names one of these relies on it to refuse somebody something. A node that started all the same would be open
+/// where its configuration says that it is closed.
+fn refuse_what_is_not_enforced(properties: &Properties) -> Result<(), ConfigError> {
+    for name in [
+        "authorizer.class.name",
+        "create.topic.policy.class.name",
+        "alter.config.policy.class.name",
+        "client.quota.callback.class",
+    ] {
+        if let Some(text) = properties.get(name).filter(|text| !text.trim().is_empty()) {
+            let what = "it must not be set: this version has no such check, and would let everything pass";
+            return Err(invalid(name, text, what));
         }
     }
     Ok(())
@@ -381,7 +407,8 @@ fn local_host_name() -> String {
     }
 }
 
-fn inter_broker_listener(reader: &Reader<'_>, listeners: &Listeners) -> Result<String, ConfigError> {
+/// One broker has nobody to talk to, but a name that leads nowhere would be found out by the second.
+fn check_inter_broker_listener(reader: &Reader<'_>, listeners: &Listeners) -> Result<(), ConfigError> {
     let (key, name) = match reader.text("inter.broker.listener.name")? {
         Some(name) => ("inter.broker.listener.name", name.to_uppercase()),
         None => (
@@ -389,18 +416,14 @@ fn inter_broker_listener(reader: &Reader<'_>, listeners: &Listeners) -> Result<S
             reader.text("security.inter.broker.protocol")?.unwrap_or_default(),
         ),
     };
-    if listeners.advertised.iter().any(|endpoint| endpoint.name == name) {
-        return Ok(name);
+    let is_advertised = listeners.advertised.iter().any(|endpoint| endpoint.name == name);
+    // With one listener for clients there is nothing to choose.
+    let is_only_choice = key == "security.inter.broker.protocol" && listeners.advertised.len() == 1;
+    if is_advertised || is_only_choice {
+        return Ok(());
     }
-    match (key, listeners.advertised.as_slice()) {
-        // With one listener for clients there is nothing to choose.
-        ("security.inter.broker.protocol", [only]) => Ok(only.name.clone()),
-        _ => Err(invalid(
-            key,
-            &name,
-            "it must name a listener that is advertised; set inter.broker.listener.name",
-        )),
-    }
+    let expected = "it must name a listener that is advertised; set inter.broker.listener.name";
+    Err(invalid(key, &name, expected))
 }
 
 fn log_dirs(reader: &Reader<'_>) -> Result<Vec<PathBuf>, ConfigError> {
@@ -424,8 +447,8 @@ fn log_dirs(reader: &Reader<'_>) -> Result<Vec<PathBuf>, ConfigError> {
 
 fn network(reader: &Reader<'_>) -> Result<NetworkConfig, ConfigError> {
     Ok(NetworkConfig {
-        network_threads: reader.number("num.network.threads")?,
-        io_threads: reader.number("num.io.threads")?,
+        network_threads: reader.threads("num.network.threads")?,
+        io_threads: reader.threads("num.io.threads")?,
         queued_max_requests: reader.number("queued.max.requests")?,
         queued_max_request_bytes: reader
             .size("queued.max.request.bytes")?
@@ -469,10 +492,9 @@ fn logs(reader: &Reader<'_>) -> Result<LogsConfig, ConfigError> {
         flush_offset_checkpoint_interval_ms: reader.number("log.flush.offset.checkpoint.interval.ms")?,
         flush_start_offset_checkpoint_interval_ms: reader
             .number("log.flush.start.offset.checkpoint.interval.ms")?,
-        flush_scheduler_interval_ms: reader.number("log.flush.scheduler.interval.ms")?,
         high_watermark_checkpoint_interval_ms: reader
             .number("replica.high.watermark.checkpoint.interval.ms")?,
-        recovery_threads_per_data_dir: reader.number("num.recovery.threads.per.data.dir")?,
+        recovery_threads_per_data_dir: reader.threads("num.recovery.threads.per.data.dir")?,
         max_decompressed_message_bytes: reader.number("max.decompressed.message.bytes")?,
     })
 }
@@ -555,7 +577,6 @@ mod tests {
         assert_eq!(config.logs.durability, Durability::Fsync);
         assert_eq!(config.network.queued_max_request_bytes, None);
         assert_eq!(config.groups.offsets_retention_ms, 7 * 24 * 3600 * 1000);
-        assert_eq!(config.inter_broker_listener, "PLAINTEXT");
         for key in ["process.roles", "node.id", "controller.listener.names"] {
             let mut less = properties(&[]);
             less.remove(key);
@@ -584,6 +605,33 @@ mod tests {
         assert!(error(&[("max.connections.per.ip.overrides", "localhost")]).contains("address:number"));
         assert!(error(&[("group.min.session.timeout.ms", "9000000")]).contains("must not exceed"));
         assert!(error(&[("connections.max.idle.ms", "x")]).contains("whole number"));
+    }
+
+    #[test]
+    fn a_check_that_nothing_carries_out_is_refused() {
+        for key in [
+            "authorizer.class.name",
+            "create.topic.policy.class.name",
+            "alter.config.policy.class.name",
+            "client.quota.callback.class",
+        ] {
+            let refused = error(&[(key, "org.example.Strict")]);
+            let expected = format!("{key}=\"org.example.Strict\" is not allowed: it must not be set");
+            assert!(refused.starts_with(&expected), "{refused}");
+        }
+        assert!(NodeConfig::from_properties(properties(&[("authorizer.class.name", " ")])).is_ok());
+    }
+
+    #[test]
+    fn a_node_has_no_more_threads_than_a_machine_can_run() {
+        for key in [
+            "num.network.threads",
+            "num.io.threads",
+            "num.recovery.threads.per.data.dir",
+        ] {
+            assert!(error(&[(key, "1025")]).contains("at most 1024"), "{key}");
+            assert!(NodeConfig::from_properties(properties(&[(key, "1024")])).is_ok());
+        }
     }
 
     #[test]

@@ -38,7 +38,7 @@ broker_keys! {
     "log.flush.offset.checkpoint.interval.ms" Int "60000", at_least(0), ReadOnly,
         "How often the recovery points are written down.";
     "log.flush.scheduler.interval.ms" Long "9223372036854775807", ANY, ReadOnly,
-        "How often partitions that log.flush.interval.ms concerns are looked for.";
+        "The time of log.flush.interval.ms when that is unset; what is due is looked for every second.";
     "log.flush.start.offset.checkpoint.interval.ms" Int "60000", at_least(0), ReadOnly,
         "How often the log start offsets are written down.";
     "log.index.interval.bytes" Int "4096", at_least(0), ClusterWide,

@@ -18,7 +18,7 @@ broker_keys! {
         "The most bytes a fetch is answered with, whatever the client asks for.";
     "fetch.purgatory.purge.interval.requests" Int "1000", ANY, ReadOnly, LATER;
     "inter.broker.listener.name" String NONE, ANY, ReadOnly,
-        "The listener that brokers use among themselves; the one of security.inter.broker.protocol when unset.";
+        "The listener that brokers use among themselves; the one of security.inter.broker.protocol when unset. This version is one broker: the name is checked and kept.";
     "listener.security.protocol.map" String "SASL_SSL:SASL_SSL,PLAINTEXT:PLAINTEXT,SSL:SSL,SASL_PLAINTEXT:SASL_PLAINTEXT", ANY, PerBroker,
         "Which protocol each listener's name stands for.";
     "listeners" List "PLAINTEXT://:9092", ANY, PerBroker,
