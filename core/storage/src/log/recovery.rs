@@ -252,6 +252,7 @@ impl Opening {
             return Ok(());
         };
         self.check_indexes(self.segments.len().saturating_sub(1))?;
+        self.note_emptied_segment();
         let (limits, interval) = (self.limits(), self.config.index_interval_bytes);
         let end = match newest.has_sound_aborted()? {
             true => newest.reopen(limits, interval, self.now_ms)?,
@@ -267,6 +268,20 @@ impl Opening {
         self.producers = self.replay(&self.segments).producers_at(end)?;
         self.note_replay_fault();
         Ok(())
+    }
+
+    /// Only the last segment may be empty; what another one held is lost, and nothing else would tell.
+    fn note_emptied_segment(&mut self) {
+        let Some((_, sealed)) = self.segments.split_last() else {
+            return;
+        };
+        let emptied = sealed.iter().find(|segment| segment.size() == 0);
+        if let Some(base) = emptied.map(|segment| segment.base_offset())
+            && !self.config.cleanup.compact
+        {
+            self.report
+                .fault(|| format!("segment {base} is empty although others follow: its records are lost"));
+        }
     }
 
     /// Batches that cannot be read below what is recovered: what they said of their producers is not known.
@@ -370,6 +385,12 @@ impl Opening {
         let mut log_start_offset = checkpoint.log_start_offset.max(base);
         if log_start_offset > self.log_end_offset || self.segments.is_empty() {
             // All that was kept is gone, or none of it was (rule 100).
+            if log_start_offset > self.log_end_offset && self.log_end_offset > base {
+                let end = self.log_end_offset;
+                self.report.fault(|| {
+                    format!("it begins at {log_start_offset} by its checkpoint: records {base} to {end} are removed")
+                });
+            }
             log_start_offset = checkpoint.log_start_offset.max(self.log_end_offset);
             remove_segments(&*disk, &self.dir, std::mem::take(&mut self.segments))?;
             drop_snapshots_above(&*disk, &self.dir, Offset::NONE)?;

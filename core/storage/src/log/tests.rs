@@ -2,6 +2,7 @@
 
 mod append;
 mod cutting;
+mod damage;
 mod producers;
 mod reading;
 mod recovery;
