@@ -21,6 +21,7 @@ const HELP: &str = "cargo xtask CHORE
 
   conformance [ARGS..]    foreign clients against the built binary; ARGS go to its `suites`
   crash [ARGS..]          kill -9 and power cuts under load; ARGS go to its `crash`
+  interop                 one data directory, Apache Kafka and us in turns; Kafka's kafka-dump-log over our files
   measure [ARGS..]        throughput, CPU, memory and start-up beside Apache Kafka; ARGS go to its `measure`
   sim [ARGS..]            the deterministic node by seeds; ARGS go to the simulator
   fuzz [--runs N] [TARGET..]
@@ -56,6 +57,7 @@ fn chore() -> Result<()> {
         ("docs", [check]) if check == "--check" => docs::check(),
         ("conformance", rest) => campaign::conformance("suites", rest),
         ("crash", rest) => campaign::conformance("crash", rest),
+        ("interop", rest) => campaign::conformance("interop", rest),
         ("measure", rest) => campaign::conformance("measure", rest),
         ("sim", rest) => campaign::sim(rest),
         ("fuzz", rest) => campaign::fuzz(rest),

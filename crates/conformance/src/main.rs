@@ -4,6 +4,7 @@
 //! `cargo xtask crash` build the binary and call this program.
 
 mod crash;
+mod interop;
 mod measure;
 mod node;
 mod suites;
@@ -37,6 +38,8 @@ enum Command {
     Suites(suites::Options),
     /// Kill the broker and cut its power under load, and check that nothing acknowledged is lost.
     Crash(crash::Options),
+    /// Pass a data directory between us and Apache Kafka, and let Kafka's kafka-dump-log read ours.
+    Interop,
     /// Measure throughput, processor time, memory and start-up beside Apache Kafka in the same run.
     Measure(measure::Options),
 }
@@ -46,6 +49,7 @@ fn main() -> ExitCode {
     let outcome = match &arguments.command {
         Command::Suites(options) => suites::run(&arguments.binary, &arguments.work, options),
         Command::Crash(options) => crash::run(&arguments.binary, &arguments.work, options),
+        Command::Interop => interop::run(&arguments.binary, &arguments.work),
         Command::Measure(options) => measure::run(&arguments.binary, &arguments.work, options),
     };
     match outcome {

@@ -28,11 +28,22 @@ impl Node {
     /// Writes the configuration of a node under `home`, with its data in `data`; starts nothing. `settings` are lines of
     /// server.properties beyond the necessary ones, and win over them.
     pub(crate) fn new(binary: &Path, home: &Path, data: &Path, settings: &[&str]) -> Result<Node> {
+        Node::with_id(0, binary, home, data, settings)
+    }
+
+    /// The same with another id than 0.
+    pub(crate) fn with_id(
+        id: u32,
+        binary: &Path,
+        home: &Path,
+        data: &Path,
+        settings: &[&str],
+    ) -> Result<Node> {
         fs::create_dir_all(home).with_context(|| format!("cannot make {}", home.display()))?;
         let (port, controller_port) = (free_port()?, free_port()?);
         let mut text = format!(
-            "process.roles=broker,controller\nnode.id=0\ncontroller.listener.names=CONTROLLER\n\
-             controller.quorum.voters=0@127.0.0.1:{controller_port}\n\
+            "process.roles=broker,controller\nnode.id={id}\ncontroller.listener.names=CONTROLLER\n\
+             controller.quorum.voters={id}@127.0.0.1:{controller_port}\n\
              listeners=PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller_port}\n\
              advertised.listeners=PLAINTEXT://127.0.0.1:{port}\n\
              listener.security.protocol.map=CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT\n\
@@ -66,7 +77,8 @@ impl Node {
         self.child.as_ref().map(Child::id)
     }
 
-    fn properties(&self) -> PathBuf {
+    /// The configuration file; Apache Kafka takes it too.
+    pub(crate) fn properties(&self) -> PathBuf {
         self.home.join("server.properties")
     }
 

@@ -190,9 +190,9 @@ fn controls(
     Ok(ledger.passed("control-lost") > 0)
 }
 
-/// The file system stops taking writes, then the process goes, then the file system comes back with what was synced.
+/// The process stops, the file system takes no more writes, then the process goes, then the file system comes back with what was synced.
 fn cut_power(node: &mut Node, image: &Image) -> Result<()> {
-    image.cut()?;
+    image.cut(node.pid())?;
     node.kill()?;
     image.remount().context("remounting after the cut")
 }

@@ -8,9 +8,14 @@ use std::process::Command;
 
 use anyhow::{Result, bail};
 
-/// The call, from Python's standard library: no crate offers it without `unsafe`.
-const SHUTDOWN: &str = "import fcntl,os,struct,sys\n\
-    fcntl.ioctl(os.open(sys.argv[1], os.O_RDONLY), 0x8004587d, struct.pack('I', 2))";
+/// The call, from Python's standard library: no crate offers it without `unsafe`. The process is stopped in the same
+/// breath: a machine without power acknowledges nothing, but a broker that lives on for some milliseconds would, and
+/// the kernel tells a sync that this call overtakes now and then that all is well (seen in 1 of 100 cuts with a plain
+/// loop of write, fdatasync and note).
+const SHUTDOWN: &str = "import fcntl,os,signal,struct,sys\n\
+    folder = os.open(sys.argv[1], os.O_RDONLY)\n\
+    if len(sys.argv) > 2: os.kill(int(sys.argv[2]), signal.SIGSTOP)\n\
+    fcntl.ioctl(folder, 0x8004587d, struct.pack('I', 2))";
 
 /// A mounted ext4 file system in a file.
 pub(crate) struct Image {
@@ -44,9 +49,18 @@ impl Image {
         )
     }
 
-    /// The power goes: later writes fail, and nothing that was not synced will be there again.
-    pub(crate) fn cut(&self) -> Result<()> {
-        run("python3", &["-c", SHUTDOWN, text(&self.mount_point)?])
+    /// The power goes: the process, if there is one, says no more, later writes fail, and nothing that was not synced
+    /// will be there again.
+    pub(crate) fn cut(&self, process: Option<u32>) -> Result<()> {
+        let process = process.map(|pid| pid.to_string());
+        let arguments = ["-c", SHUTDOWN, text(&self.mount_point)?];
+        run(
+            "python3",
+            &arguments
+                .into_iter()
+                .chain(process.as_deref())
+                .collect::<Vec<_>>(),
+        )
     }
 
     /// The power comes back. Nobody may have files open there.
