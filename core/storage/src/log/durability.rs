@@ -56,6 +56,8 @@ pub(super) struct Durability {
     /// The change after which the folder's names were not synced yet.
     names_changed: Option<u64>,
     change: u64,
+    /// The last change that is durable.
+    synced_change: u64,
     generation: u64,
 }
 
@@ -66,12 +68,23 @@ impl Durability {
             files: Vec::new(),
             names_changed: None,
             change: 0,
+            synced_change: 0,
             generation: 0,
         }
     }
 
     pub(super) fn synced_offset(&self) -> Offset {
         self.synced_offset
+    }
+
+    /// The newest change to files beside the active segment's.
+    pub(super) fn newest_change(&self) -> u64 {
+        self.change
+    }
+
+    /// Whether a change and all before it are durable.
+    pub(super) fn is_durable(&self, change: u64) -> bool {
+        change <= self.synced_change
     }
 
     /// Files that are to be synced, and whose names may be new.
@@ -97,6 +110,7 @@ impl Durability {
             return;
         }
         self.synced_offset = self.synced_offset.max(synced.upto.min(log_end_offset));
+        self.synced_change = self.synced_change.max(synced.change);
         self.files.retain(|(change, _)| *change > synced.change);
         self.names_changed = self.names_changed.filter(|change| *change > synced.change);
     }

@@ -273,6 +273,7 @@ impl Log {
         self.durability.add(files);
         let unsynced = self.unsynced();
         unsynced.sync()?;
+        self.mark_synced(&unsynced);
         self.view.epochs.store_changes(&*self.place.disk)?;
         if let Some(deleted) = self.take_deleted(i64::MAX) {
             deleted.remove()?;

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use model::Offset;
 
-use super::{AppendError, Log, ReadError, Unsynced};
+use super::{AppendError, Log, ReadError};
 use crate::disk::{Disk, DiskFile};
 use crate::producers::encode_snapshot;
 use crate::segment::{FileKind, Segment, SegmentFiles};
@@ -19,6 +19,8 @@ use crate::segment::{FileKind, Segment, SegmentFiles};
 pub(super) struct Retired {
     segment: Arc<Segment>,
     due_ms: i64,
+    /// Snapshots of producers up to this change know what only this segment says besides.
+    after_change: u64,
 }
 
 /// Segments that left the log, whose files wait to be removed. Removed without any lock held.
@@ -27,14 +29,11 @@ pub struct DeletedSegments {
     disk: Arc<dyn Disk>,
     dir: std::path::PathBuf,
     segments: Vec<Arc<Segment>>,
-    /// Snapshots of producers among it know what only these segments say.
-    before: Unsynced,
 }
 
 impl DeletedSegments {
     /// Removes the files, oldest segment first, each durably before the next: a crash leaves no hole.
     pub fn remove(self) -> io::Result<()> {
-        self.before.sync()?;
         for segment in &self.segments {
             segment.remove_files()?;
             self.disk.sync_dir(&self.dir)?;
@@ -146,10 +145,14 @@ impl Log {
             self.roll_to(self.view.log_end_offset, now_ms)?;
         }
         let due_ms = now_ms.saturating_add(self.config.file_delete_delay_ms);
+        let after_change = self.durability.newest_change();
         let segments = Arc::make_mut(&mut self.view.segments);
         let gone = segments.drain(..count.min(segments.len().saturating_sub(1)));
-        self.retired
-            .extend(gone.map(|segment| Retired { segment, due_ms }));
+        self.retired.extend(gone.map(|segment| Retired {
+            segment,
+            due_ms,
+            after_change,
+        }));
         if let Some(first) = self.view.segments.first().map(|segment| segment.base_offset()) {
             self.set_log_start_offset(first);
         }
@@ -206,9 +209,14 @@ impl Log {
         counted.unwrap_or(0)
     }
 
-    /// The segments whose `file.delete.delay.ms` is over.
+    /// The segments whose `file.delete.delay.ms` is over, and without which all that the log says is durable. What is not
+    /// yet waits for whoever syncs [`Log::dirty`]: a sync here might take the report of a failure from that one, whose own
+    /// sync would then succeed for what is lost (rule 109).
     pub fn take_deleted(&mut self, now_ms: i64) -> Option<DeletedSegments> {
-        let due = self.retired.partition_point(|retired| retired.due_ms <= now_ms);
+        let durability = &self.durability;
+        let due = self.retired.partition_point(|retired| {
+            retired.due_ms <= now_ms && durability.is_durable(retired.after_change)
+        });
         if due == 0 {
             return None;
         }
@@ -217,7 +225,6 @@ impl Log {
             disk: Arc::clone(&self.place.disk),
             dir: self.place.dir.clone(),
             segments,
-            before: self.unsynced(),
         })
     }
 }

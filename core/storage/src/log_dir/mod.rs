@@ -237,10 +237,14 @@ impl LogDir {
 
 /// Makes a folder and those above it, each durably.
 pub(crate) fn create_dir_durably(disk: &dyn Disk, path: &Path) -> io::Result<()> {
-    let missing: Vec<&Path> = path
+    let mut missing: Vec<&Path> = path
         .ancestors()
         .take_while(|dir| !disk.exists(dir).unwrap_or(false))
         .collect();
+    if missing.is_empty() {
+        // Made by a process that may have been killed before it synced the name.
+        missing.push(path);
+    }
     disk.create_dir_all(path)?;
     for dir in missing.into_iter().rev() {
         match dir.parent() {

@@ -220,6 +220,7 @@ fn deleted_segments_leave_the_disk_after_the_delay_oldest_first() {
     sync(&mut log);
     let before = files(&disk);
     log.delete_old_segments(NOW + 1000, Offset(60)).unwrap();
+    sync(&mut log);
     assert!(log.take_deleted(NOW + 1099).is_none());
     assert!(before.iter().all(|name| files(&disk).contains(name)));
     let deleted = log.take_deleted(NOW + 1100).unwrap();
@@ -232,6 +233,25 @@ fn deleted_segments_leave_the_disk_after_the_delay_oldest_first() {
         left.iter().all(|name| !name.starts_with("00000000000000000000")),
         "{left:?}"
     );
+}
+
+#[test]
+fn segments_stay_until_the_snapshots_that_replace_them_are_durable() {
+    let disk = SimDisk::new(1);
+    let mut log = filled(&disk, keep(&small(), Some(1), None), 30);
+    log.delete_old_segments(NOW + 1000, Offset(60)).unwrap();
+    assert!(log.take_deleted(i64::MAX).is_none());
+    // A sync that began before the last roll does not cover its snapshot.
+    let early = log.dirty().unwrap();
+    append(&mut log, &batch(&["x"]));
+    log.delete_old_segments(NOW + 2000, log.log_end_offset()).unwrap();
+    early.sync().unwrap();
+    log.mark_synced(&early);
+    let first = log.take_deleted(i64::MAX).unwrap();
+    assert!(log.take_deleted(i64::MAX).is_none());
+    sync(&mut log);
+    let rest = log.take_deleted(i64::MAX).unwrap();
+    assert!(first.len() > 2 && rest.len() == 1);
 }
 
 #[test]

@@ -129,6 +129,7 @@ fn what_is_being_sent_outlives_its_segment() {
         .into(),
     );
     assert!(log.delete_old_segments(NOW, log.log_end_offset()).unwrap() > 0);
+    sync(&mut log);
     log.take_deleted(NOW).unwrap().remove().unwrap();
     assert_eq!(first_offset(&read), Some(0));
 }

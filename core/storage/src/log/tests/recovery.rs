@@ -425,3 +425,21 @@ fn flate2_crc(bytes: &[u8]) -> u32 {
         })
     })
 }
+
+#[test]
+fn a_folder_that_a_killed_process_had_made_survives_a_power_cut() {
+    for seed in 0..50 {
+        let disk = SimDisk::new(seed);
+        disk.create_dir_all(Path::new("/data")).unwrap();
+        disk.sync_dir(Path::new("/")).unwrap();
+        disk.create_dir_all(Path::new("/data/t-0")).unwrap();
+        disk.restart();
+        let mut log = create(&disk, small());
+        append(&mut log, &batch(&["kept"]));
+        sync(&mut log);
+        disk.crash();
+        assert!(disk.exists(Path::new("/data/t-0")).unwrap(), "seed {seed}");
+        let (log, _) = reopen(&disk, small(), Shutdown::Unclean, 0);
+        assert_eq!(contents(&log), [(0, "kept".to_owned())], "seed {seed}");
+    }
+}
