@@ -131,7 +131,7 @@ fn start_parts(config: Arc<NodeConfig>, bound: &[Bound]) -> Result<Node, StartEr
         dirs: opened_dirs.log_dirs,
         image: image.clone(),
     })?;
-    let groups = Groups::of_replicas(&config, replicas.clone())?;
+    let groups = Groups::of_replicas(&config, replicas.clone(), &halt)?;
     groups.apply(&image, &Delta::of_whole(&image));
     let controller = opened.start(halt.clone(), listeners(&replicas, &groups))?;
     controller.unfence()?;

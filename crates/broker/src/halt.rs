@@ -1,6 +1,6 @@
 //! The emergency stop: what a part calls when going on would do harm (rule 108).
 
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use tokio::sync::Notify;
 
@@ -19,6 +19,14 @@ impl Halt {
         self.called.notify_one();
     }
 
+    /// For a thread without which the node would only seem to work: the node halts should it panic while it holds this.
+    pub(crate) fn on_panic(self: &Arc<Self>, thread: &'static str) -> HaltOnPanic {
+        HaltOnPanic {
+            halt: self.clone(),
+            thread,
+        }
+    }
+
     /// Waits until somebody asks for the stop.
     pub(crate) async fn called(&self) -> &str {
         loop {
@@ -30,9 +38,41 @@ impl Halt {
     }
 }
 
+/// See [`Halt::on_panic`].
+pub(crate) struct HaltOnPanic {
+    halt: Arc<Halt>,
+    thread: &'static str,
+}
+
+impl Drop for HaltOnPanic {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.halt.call(format!(
+                "the thread `{}` panicked; this is a bug, please report it",
+                self.thread
+            ));
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::Halt;
+
+    #[tokio::test]
+    async fn a_panic_of_a_thread_that_the_node_needs_halts_it() {
+        let halt = Arc::<Halt>::default();
+        let (calm, guard) = (halt.on_panic("calm"), halt.on_panic("syncer"));
+        std::thread::spawn(move || drop(calm)).join().unwrap();
+        let panicked = std::thread::spawn(move || {
+            let _guard = guard;
+            panic!("planned");
+        });
+        assert!(panicked.join().is_err());
+        assert!(halt.called().await.starts_with("the thread `syncer` panicked"));
+    }
 
     #[tokio::test]
     async fn the_first_reason_is_reported_even_when_nobody_waited_yet() {

@@ -87,12 +87,13 @@ impl Controller {
         let thread = std::thread::Builder::new()
             .name("controller".to_owned())
             .spawn(move || {
-                let guard = HaltOnPanic(halt);
+                // Without it nobody decides.
+                let _guard = halt.on_panic("controller");
                 Running {
                     host,
                     publisher,
                     tasks,
-                    halt: guard.0.clone(),
+                    halt,
                 }
                 .run();
             })?;
@@ -200,18 +201,6 @@ impl Controller {
 fn refuse(task: Task, error: ControllerError) {
     if let Task::Decide { command, .. } = task {
         command(Err(error));
-    }
-}
-
-/// A controller thread that panics leaves nobody to decide: the node goes down at once.
-struct HaltOnPanic(Arc<Halt>);
-
-impl Drop for HaltOnPanic {
-    fn drop(&mut self) {
-        if std::thread::panicking() {
-            self.0
-                .call("the controller thread panicked; this is a bug, please report it");
-        }
     }
 }
 

@@ -16,6 +16,7 @@ use super::host::{Host, Shard, Waiter};
 use super::offsets_log::OffsetsLog;
 use super::upkeep::Alarm;
 use crate::config::NodeConfig;
+use crate::halt::Halt;
 use crate::replicas::Replicas;
 
 /// Why this broker does not act for a group.
@@ -64,16 +65,24 @@ pub(crate) struct Groups {
 
 impl Groups {
     /// The groups whose partitions lie on these replicas. See [`Groups::start`].
-    pub(crate) fn of_replicas(config: &NodeConfig, replicas: Arc<Replicas>) -> std::io::Result<Arc<Groups>> {
+    pub(crate) fn of_replicas(
+        config: &NodeConfig,
+        replicas: Arc<Replicas>,
+        halt: &Arc<Halt>,
+    ) -> std::io::Result<Arc<Groups>> {
         let find_log = move |partition| {
             let log = replicas.partition(CONSUMER_OFFSETS, partition)?;
             Some(log as Arc<dyn OffsetsLog>)
         };
-        Groups::start(config, Box::new(find_log))
+        Groups::start(config, Box::new(find_log), halt)
     }
 
     /// Starts the threads. Nothing is coordinated until [`Groups::apply`] says what this broker leads.
-    pub(super) fn start(config: &NodeConfig, find_log: FindLog) -> std::io::Result<Arc<Groups>> {
+    pub(super) fn start(
+        config: &NodeConfig,
+        find_log: FindLog,
+        halt: &Arc<Halt>,
+    ) -> std::io::Result<Arc<Groups>> {
         let (to_load, loads) = channel();
         let groups = Arc::new(Groups {
             broker: config.node_id,
@@ -88,17 +97,26 @@ impl Groups {
             threads: Mutex::default(),
         });
         let upkeep = Arc::clone(&groups);
-        groups.spawn("group-upkeep", move || {
+        groups.spawn("group-upkeep", halt, move || {
             let alarm = Arc::clone(&upkeep.alarm);
             alarm.run(&upkeep.clock, || upkeep.tick());
         })?;
         let loader = groups.config.clone();
-        groups.spawn("group-loader", move || load_all(&loads, &loader))?;
+        groups.spawn("group-loader", halt, move || load_all(&loads, &loader))?;
         Ok(groups)
     }
 
-    fn spawn(&self, name: &str, run: impl FnOnce() + Send + 'static) -> std::io::Result<()> {
-        let thread = std::thread::Builder::new().name(name.to_owned()).spawn(run)?;
+    fn spawn(
+        &self,
+        name: &'static str,
+        halt: &Arc<Halt>,
+        run: impl FnOnce() + Send + 'static,
+    ) -> std::io::Result<()> {
+        let guard = halt.on_panic(name);
+        let thread = std::thread::Builder::new().name(name.to_owned()).spawn(move || {
+            let _guard = guard;
+            run();
+        })?;
         self.threads.lock().push(thread);
         Ok(())
     }
@@ -114,11 +132,16 @@ impl Groups {
                 }
             }
         }
-        if delta
+        let mut changes = delta
             .topics
             .values()
-            .any(|change| &*change.name == CONSUMER_OFFSETS)
-        {
+            .filter(|change| &*change.name == CONSUMER_OFFSETS)
+            .peekable();
+        if changes.peek().is_some() {
+            // Made anew in the same step, the topic has partitions in the same epochs, on other logs.
+            if changes.any(|change| change.fate == TopicFate::Deleted) {
+                self.close_all();
+            }
             self.follow_leaderships(image);
         }
     }
@@ -241,6 +264,10 @@ impl Groups {
     /// No request is decided any more, and everybody who waits is answered.
     pub(crate) fn begin_stop(&self) {
         self.stopping.store(true, Ordering::Release);
+        self.close_all();
+    }
+
+    fn close_all(&self) {
         let hosts = std::mem::take(&mut *self.hosts.write());
         for host in hosts.into_values() {
             host.close();

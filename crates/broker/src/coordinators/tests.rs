@@ -151,7 +151,7 @@ impl Stage {
             let log = found.get(usize::try_from(partition).ok()?)?;
             Some(Arc::clone(log) as Arc<dyn OffsetsLog>)
         };
-        let groups = Groups::start(&config, Box::new(find)).unwrap();
+        let groups = Groups::start(&config, Box::new(find), &Arc::default()).unwrap();
         let mut stage = Stage {
             groups,
             logs,
@@ -437,6 +437,30 @@ fn leadership_decides_what_is_coordinated() {
         Ok(Err(GroupError::UnknownMember)),
         "a rebalance that was not finished is forgotten"
     );
+}
+
+#[test]
+fn the_offsets_topic_deleted_and_made_anew_in_one_step_is_coordinated_anew() {
+    let mut stage = Stage::new();
+    assert!(is_ok(&stage.commit("a", 5).unwrap()));
+    for log in &stage.logs {
+        *log.state.lock() = Default::default();
+    }
+    let topic_id = Uuid([2; 16]);
+    let name = CONSUMER_OFFSETS.into();
+    let mut records = vec![
+        MetadataRecord::RemoveTopic(RemoveTopicRecord {
+            topic_id: Uuid([1; 16]),
+        }),
+        MetadataRecord::Topic(TopicRecord { name, topic_id }),
+    ];
+    records.extend((0..2).map(|partition| {
+        let led = led(partition, 1, 0);
+        MetadataRecord::Partition(PartitionRecord { topic_id, ..led })
+    }));
+    stage.apply(&records);
+    assert_eq!(stage.committed("a"), None);
+    assert!(is_ok(&stage.commit("a", 1).unwrap()));
 }
 
 #[test]

@@ -93,6 +93,10 @@ impl HostedDir {
         self.id
     }
 
+    pub(super) fn halt(&self) -> &Arc<Halt> {
+        &self.health.halt
+    }
+
     pub(super) fn is_failed(&self) -> bool {
         self.failed.load(Ordering::Acquire)
     }

@@ -35,7 +35,7 @@ use parking_lot::Mutex;
 use replication::{
     CacheLimits, Newcomer, PartitionFetch, Session, SessionCache, SessionError, SessionRequest, TopicNaming,
 };
-use storage::OpenError;
+use storage::{OpenError, Shutdown};
 
 pub(crate) use fetch::{
     FetchAnswer, FetchKey, FetchLimits, FetchReply, PartitionAnswer, PartitionError, Round,
@@ -127,6 +127,11 @@ impl Replicas {
     pub(crate) fn open(open: OpenReplicas) -> Result<Arc<Replicas>, ReplicasError> {
         let now = now_ms();
         let (dirs, topics) = load::load(&open, now)?;
+        for (dir, opened) in dirs.iter().zip(&open.dirs) {
+            if opened.last_shutdown.shutdown == Shutdown::Unclean {
+                dir.note_recovered();
+            }
+        }
         let slots = open.config.fetch.session_cache_slots;
         let replicas = Arc::new(Replicas {
             table: Table::new(topics),
@@ -141,18 +146,18 @@ impl Replicas {
             config: open.config,
             dirs,
         });
-        replicas.start_threads()?;
+        replicas.start_threads(&open.halt)?;
         replicas.lead_all(&open.image);
         Ok(replicas)
     }
 
-    fn start_threads(self: &Arc<Self>) -> std::io::Result<()> {
+    fn start_threads(self: &Arc<Self>, halt: &Arc<Halt>) -> std::io::Result<()> {
         let mut threads = self.threads.lock();
         for dir in &self.dirs {
             threads.push(dir.start_syncing()?);
         }
-        threads.push(self.timers.start()?);
-        threads.push(upkeep::start(self)?);
+        threads.push(self.timers.start(halt)?);
+        threads.push(upkeep::start(self, halt)?);
         Ok(())
     }
 

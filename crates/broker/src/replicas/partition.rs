@@ -11,10 +11,11 @@ use metadata::image;
 use model::{LeaderEpoch, Offset, TopicPartition, Uuid};
 use parking_lot::{Mutex, MutexGuard};
 use replication::{
-    Accepted, Acks, AppendRefused, Durability, Fetch, FetchRefused, Fetched, FoundOffset, Isolation,
-    LeaderRefusal, Leadership, OffsetQuery, OffsetsRefused, ProduceOutcome, Replica, Seen, WatchId,
+    Accepted, Acks, AppendRefused, Durability, Fetch, FetchPlan, FetchRefused, Fetched, FoundOffset,
+    Isolation, LeaderRefusal, Leadership, OffsetPlan, OffsetQuery, OffsetsRefused, ProduceOutcome, Replica,
+    Seen, WatchId,
 };
-use storage::{AppendError, EpochEnd, FirstBatch, Log, Origin, ReadError};
+use storage::{AppendError, DeletedSegments, EpochEnd, FirstBatch, Log, Origin, ReadError, Unsynced};
 
 use super::dir::HostedDir;
 use super::waiting::{HostedReplica, ProduceToken, Wakes, WatchToken, wake};
@@ -33,6 +34,8 @@ pub(crate) struct HostedPartition {
     pub(super) queued_for_sync: AtomicBool,
     /// Records from here on were appended lately, and are in the page cache.
     warm_from: AtomicI64,
+    /// Held while files are removed by their names, which a partition made in place of this one will have too.
+    pub(super) removing: Mutex<()>,
 }
 
 struct State {
@@ -76,6 +79,7 @@ impl HostedPartition {
             }),
             queued_for_sync: AtomicBool::new(false),
             warm_from: AtomicI64::new(end.0),
+            removing: Mutex::new(()),
         }
     }
 
@@ -178,16 +182,38 @@ impl HostedPartition {
 
     /// Reads; `ends` is a watch that this read makes superfluous.
     pub(crate) fn fetch(&self, fetch: &Fetch, ends: Option<WatchId>) -> Result<Fetched, FetchRefused> {
-        let plan = {
-            let mut state = self.lock();
-            let replica = state.replica.as_mut().ok_or(LeaderRefusal::NotLeader)?;
-            if let Some(watch) = ends {
-                replica.unwatch(watch);
-            }
-            replica.plan_fetch(fetch)?
+        self.read_as_planned(
+            |replica| {
+                if let Some(watch) = ends {
+                    replica.unwatch(watch);
+                }
+                replica.plan_fetch(fetch)
+            },
+            FetchPlan::read,
+            disk_error_of,
+        )
+    }
+
+    /// Plans under the lock and reads without it. A read that the disk fails is planned once more: between the two a
+    /// deletion or the retention may have taken the files away, and that is no fault of the disk.
+    pub(super) fn read_as_planned<P, T, E: From<LeaderRefusal>>(
+        &self,
+        plan: impl Fn(&mut HostedReplica) -> Result<P, E>,
+        read: impl Fn(P) -> Result<T, E>,
+        disk_error: impl Fn(&E) -> Option<&std::io::Error>,
+    ) -> Result<T, E> {
+        let attempt = || {
+            let planned = self.with(|replica, _| plan(replica));
+            read(planned.ok_or(LeaderRefusal::NotLeader)??)
         };
-        let result = plan.read();
-        if let Err(FetchRefused::Log(ReadError::Disk(error))) = &result {
+        let failed = |result: &Result<T, E>| result.as_ref().err().and_then(&disk_error).is_some();
+        let mut result = attempt();
+        if failed(&result) {
+            result = attempt();
+        }
+        if let Err(refused) = &result
+            && let Some(error) = disk_error(refused)
+        {
             self.dir.read_failed(&self.topic_partition, error);
         }
         result
@@ -221,12 +247,14 @@ impl HostedPartition {
         isolation: Isolation,
         current_leader_epoch: Option<LeaderEpoch>,
     ) -> Result<FoundOffset, OffsetsRefused> {
-        let plan = self.with(|replica, _| replica.plan_offset(query, isolation, current_leader_epoch));
-        let found = plan.unwrap_or(Err(LeaderRefusal::NotLeader))?.find();
-        if let Err(OffsetsRefused::Log(ReadError::Disk(error))) = &found {
-            self.dir.read_failed(&self.topic_partition, error);
-        }
-        found
+        self.read_as_planned(
+            |replica| Ok(replica.plan_offset(query, isolation, current_leader_epoch)?),
+            OffsetPlan::find,
+            |refused| match refused {
+                OffsetsRefused::Log(ReadError::Disk(error)) => Some(error),
+                _ => None,
+            },
+        )
     }
 
     /// Where a leader epoch ends.
@@ -326,12 +354,23 @@ impl HostedPartition {
         state.unsynced_since_ms.is_some_and(due)
     }
 
-    /// Everything is synced that was appended before.
-    pub(super) fn note_synced(&self) {
-        self.lock().unsynced_since_ms = None;
+    /// What is to be synced now; `flush.ms` counts anew for what is appended from here on.
+    pub(super) fn take_unsynced(&self) -> Option<Unsynced> {
+        let mut state = self.lock();
+        let unsynced = state.replica.as_ref()?.log().dirty()?;
+        state.unsynced_since_ms = None;
+        Some(unsynced)
     }
 
-    /// Takes the log out, to be closed or deleted; who waits is told that nobody leads here.
+    /// Removes the files of segments that left the log `file.delete.delay.ms` ago.
+    pub(super) fn remove_deleted(&self, now_ms: i64) -> std::io::Result<()> {
+        let _removing = self.removing.lock();
+        let deleted = self.with(|replica, _| replica.log_mut().take_deleted(now_ms));
+        deleted.flatten().map_or(Ok(()), DeletedSegments::remove)
+    }
+
+    /// Takes the log out, to be closed or deleted; who waits is told that nobody leads here. When this returns, nothing
+    /// is removed from the folder any more.
     pub(super) fn take_log(&self) -> Option<Log> {
         let mut woken = Wakes::new();
         let log = self
@@ -340,6 +379,7 @@ impl HostedPartition {
             .take()
             .map(|replica| replica.into_log(&mut woken));
         wake(woken);
+        drop(self.removing.lock());
         log
     }
 
@@ -374,6 +414,14 @@ impl State {
             .0
             .saturating_sub(replica.log().synced_offset().0);
         u64::try_from(unsynced).is_ok_and(|unsynced| unsynced >= self.config.flush_messages)
+    }
+}
+
+/// The failure of the disk behind a refused fetch, if that is what it was.
+pub(super) fn disk_error_of(refused: &FetchRefused) -> Option<&std::io::Error> {
+    match refused {
+        FetchRefused::Log(ReadError::Disk(error)) => Some(error),
+        _ => None,
     }
 }
 

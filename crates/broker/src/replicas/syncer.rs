@@ -7,8 +7,6 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::thread::JoinHandle;
 
-use storage::Unsynced;
-
 use super::dir::HostedDir;
 use super::partition::HostedPartition;
 
@@ -35,9 +33,13 @@ impl HostedDir {
     /// Starts the thread; it ends after [`HostedDir::stop_syncing`], when nothing is left to do.
     pub(super) fn start_syncing(self: &Arc<Self>) -> std::io::Result<JoinHandle<()>> {
         let dir = self.clone();
+        let guard = self.halt().on_panic("syncer");
         std::thread::Builder::new()
             .name("syncer".to_owned())
-            .spawn(move || dir.sync_until_stopped())
+            .spawn(move || {
+                let _guard = guard;
+                dir.sync_until_stopped();
+            })
     }
 
     pub(super) fn stop_syncing(&self) {
@@ -78,7 +80,7 @@ impl HostedDir {
     /// Syncs one file after the other, and lets those go on who waited for it.
     fn sync_each(&self, dirty: &[Arc<HostedPartition>]) -> std::io::Result<()> {
         for partition in dirty {
-            let Some(unsynced) = unsynced(partition) else {
+            let Some(unsynced) = partition.take_unsynced() else {
                 continue;
             };
             if let Err(error) = unsynced.sync() {
@@ -97,7 +99,7 @@ impl HostedDir {
     fn sync_together(&self, dirty: &[Arc<HostedPartition>]) -> std::io::Result<()> {
         let covered: Vec<_> = dirty
             .iter()
-            .filter_map(|partition| Some((partition, unsynced(partition)?)))
+            .filter_map(|partition| Some((partition, partition.take_unsynced()?)))
             .collect();
         self.log_dir().sync_file_system()?;
         for (partition, unsynced) in covered {
@@ -105,11 +107,4 @@ impl HostedDir {
         }
         Ok(())
     }
-}
-
-/// What of a partition is to be synced now.
-fn unsynced(partition: &HostedPartition) -> Option<Unsynced> {
-    let unsynced = partition.with(|replica, _| replica.log().dirty()).flatten()?;
-    partition.note_synced();
-    Some(unsynced)
 }

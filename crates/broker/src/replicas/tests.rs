@@ -3,8 +3,8 @@
 use bytes::Bytes;
 use metadata::image::DIRECTORY_UNASSIGNED;
 use model::{ErrorCode, Offset, Uuid};
-use replication::{Accepted, Acks, AppendRefused};
-use storage::Origin;
+use replication::{Accepted, Acks, AppendRefused, FetchRefused};
+use storage::{Origin, ReadError};
 use wire::records::{BatchBuilder, batches};
 
 use super::fixture::Fixture;
@@ -82,6 +82,11 @@ fn what_was_committed_is_there_after_a_kill_and_after_a_stop() {
         reopened.high_watermark(),
         Some(Offset(1)),
         "what recovery found is synced before it is served"
+    );
+    let recovery_points = fixture.dir.path().join("data/recovery-point-offset-checkpoint");
+    assert_eq!(
+        std::fs::read_to_string(recovery_points).unwrap(),
+        "0\n1\norders 0 1\n"
     );
     commit(&reopened, b"two");
     drop(reopened);
@@ -356,6 +361,71 @@ fn with_several_directories_one_that_fails_takes_only_its_own_partitions_with_it
             "never in place of the assigned directory"
         );
     }
+}
+
+#[test]
+fn a_read_whose_files_a_deletion_took_away_is_no_fault_of_the_disk() {
+    let mut fixture = Fixture::new();
+    fixture.topic("orders", 1, &[]);
+    let partition = partition(&fixture, "orders", 0);
+    let deleted_meanwhile = |()| {
+        drop(partition.take_log());
+        Err::<(), _>(FetchRefused::Log(ReadError::Disk(
+            std::io::ErrorKind::NotFound.into(),
+        )))
+    };
+    let result = partition.read_as_planned(|_| Ok(()), deleted_meanwhile, super::partition::disk_error_of);
+    assert_eq!(result.unwrap_err().code(), ErrorCode::NotLeaderOrFollower);
+    assert!(!partition.dir().is_failed());
+}
+
+#[test]
+fn a_read_that_fails_twice_puts_the_directory_out_of_use() {
+    let mut fixture = Fixture::new();
+    fixture.topic("orders", 1, &[("segment.bytes", "1048576")]);
+    let partition = partition(&fixture, "orders", 0);
+    for _ in 0..3 {
+        commit(&partition, &vec![0; 800_000]);
+    }
+    std::fs::remove_file(fixture.dir.path().join("data/orders-0/00000000000000000000.log")).unwrap();
+    let refused = partition.read_log(Offset(0), 1).unwrap_err();
+    assert!(matches!(refused, FetchRefused::Log(ReadError::Disk(_))));
+    assert!(partition.dir().is_failed());
+}
+
+#[test]
+fn a_deletion_waits_while_files_of_old_segments_are_removed() {
+    let mut fixture = Fixture::new();
+    fixture.topic("orders", 1, &[]);
+    let partition = partition(&fixture, "orders", 0);
+    let removing = partition.removing.lock();
+    let (sender, taken) = std::sync::mpsc::channel();
+    let deleted = partition.clone();
+    let deletion = std::thread::spawn(move || sender.send(deleted.take_log().is_some()).unwrap());
+    let waits = taken.recv_timeout(std::time::Duration::from_millis(50));
+    assert!(waits.is_err() && partition.is_gone());
+    drop(removing);
+    assert!(taken.recv().unwrap());
+    deletion.join().unwrap();
+}
+
+#[test]
+fn a_retired_folder_that_somebody_removed_is_no_fault_of_the_disk() {
+    let mut fixture = Fixture::new();
+    let id = fixture.topic("orders", 1, &[]);
+    let dir = partition(&fixture, "orders", 0).dir().clone();
+    fixture.delete_topic(id);
+    let data = fixture.dir.path().join("data");
+    let names = std::fs::read_dir(&data)
+        .unwrap()
+        .map(|entry| entry.unwrap().path());
+    let retired: Vec<_> = names
+        .filter(|path| path.to_str().unwrap().ends_with("-delete"))
+        .collect();
+    assert_eq!(retired.len(), 1);
+    std::fs::remove_dir_all(&retired[0]).unwrap();
+    fixture.replicas().remove_folders(i64::MAX);
+    assert!(!dir.is_failed());
 }
 
 #[test]

@@ -8,6 +8,7 @@ use parking_lot::{Condvar, Mutex};
 use replication::{DeadlineKey, Deadlines};
 
 use crate::dispatch::now_ms;
+use crate::halt::Halt;
 
 /// What to do when a time has come.
 pub(crate) type Due = Box<dyn FnOnce() + Send>;
@@ -39,11 +40,15 @@ struct State {
 
 impl Timers {
     /// Starts the thread; it ends after [`Timers::stop`].
-    pub(super) fn start(self: &Arc<Self>) -> std::io::Result<JoinHandle<()>> {
+    pub(super) fn start(self: &Arc<Self>, halt: &Arc<Halt>) -> std::io::Result<JoinHandle<()>> {
         let timers = self.clone();
+        let guard = halt.on_panic("timers");
         std::thread::Builder::new()
             .name("timers".to_owned())
-            .spawn(move || timers.run())
+            .spawn(move || {
+                let _guard = guard;
+                timers.run();
+            })
     }
 
     /// Does `due` at a time, on the timers' thread: it must not block. After the stop nothing is done any more.
@@ -115,7 +120,7 @@ mod tests {
     #[test]
     fn what_is_due_is_done_in_order_and_what_was_taken_back_is_not() {
         let timers = Arc::new(Timers::default());
-        let thread = timers.start().unwrap();
+        let thread = timers.start(&Arc::default()).unwrap();
         let (done, order) = channel();
         let entry = |name: &'static str| {
             let done = done.clone();

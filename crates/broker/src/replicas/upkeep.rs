@@ -13,6 +13,7 @@ use super::Replicas;
 use super::dir::HostedDir;
 use crate::config::NodeConfig;
 use crate::dispatch::now_ms;
+use crate::halt::Halt;
 
 /// How often the thread looks at the clock.
 const TICK: Duration = Duration::from_secs(1);
@@ -107,11 +108,13 @@ impl Upkeep {
 }
 
 /// Starts the thread; it ends after [`Upkeep::stop`].
-pub(super) fn start(replicas: &Arc<Replicas>) -> std::io::Result<JoinHandle<()>> {
+pub(super) fn start(replicas: &Arc<Replicas>, halt: &Arc<Halt>) -> std::io::Result<JoinHandle<()>> {
     let replicas = replicas.clone();
+    let guard = halt.on_panic("upkeep");
     std::thread::Builder::new()
         .name("upkeep".to_owned())
         .spawn(move || {
+            let _guard = guard;
             while replicas.upkeep.tick() {
                 let now = now_ms();
                 replicas.each_tick(now);
@@ -130,13 +133,7 @@ impl Replicas {
                 if partition.is_flush_due(now_ms) {
                     dir.queue_for_sync(&partition);
                 }
-                let deleted = partition
-                    .with(|replica, _| replica.log_mut().take_deleted(now_ms))
-                    .flatten();
-                if let Some(deleted) = deleted
-                    && let Err(error) = deleted.remove()
-                    && !partition.is_gone()
-                {
+                if let Err(error) = partition.remove_deleted(now_ms) {
                     dir.write_failed(partition.topic_partition(), &error);
                 }
             }
@@ -144,7 +141,7 @@ impl Replicas {
         self.remove_folders(now_ms);
     }
 
-    fn remove_folders(&self, now_ms: i64) {
+    pub(super) fn remove_folders(&self, now_ms: i64) {
         let due: Vec<Removal> = self
             .upkeep
             .removals
@@ -152,8 +149,11 @@ impl Replicas {
             .extract_if(.., |it| it.at_ms <= now_ms)
             .collect();
         for Removal { dir, path, .. } in due {
-            if let Err(error) = dir.log_dir().remove_folder(&path) {
-                dir.fail(&format!("removal of {}: {error}", path.display()));
+            match dir.log_dir().remove_folder(&path) {
+                // Somebody was faster who needed the room.
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+                Err(error) => dir.write_problem(&format!("removal of {}", path.display()), &error),
+                Ok(()) => {}
             }
         }
     }
@@ -199,7 +199,17 @@ impl HostedDir {
         self.write_recovery_points()
     }
 
-    pub(super) fn write_recovery_points(&self) -> std::io::Result<()> {
+    /// Writes down where recovered logs are durable. A log that had to be cut below its old recovery point would not be
+    /// recovered up to there the next time.
+    pub(super) fn note_recovered(&self) {
+        if !self.is_failed()
+            && let Err(error) = self.write_recovery_points()
+        {
+            self.upkeep_failed(&error);
+        }
+    }
+
+    fn write_recovery_points(&self) -> std::io::Result<()> {
         let offsets = self.offsets(|replica| Some(replica.log().synced_offset()));
         self.written
             .recovery_points
@@ -222,7 +232,11 @@ impl HostedDir {
             let name = partition.topic_partition();
             match partition.with(|replica, woken| replica.delete_old_segments(now_ms, woken)) {
                 Some(Ok(0)) | None => {}
-                Some(Ok(count)) => tracing::info!("{name}: {count} old segments deleted"),
+                Some(Ok(count)) => {
+                    tracing::info!("{name}: {count} old segments deleted");
+                    // Their files go once what the log keeps is durable.
+                    self.queue_for_sync(&partition);
+                }
                 Some(Err(ReadError::Disk(error))) => return Err(error),
                 // The others are still looked after.
                 Some(Err(error)) => tracing::error!("retention of {name}: {error}"),
