@@ -219,9 +219,8 @@ b: join g=other session=1800000
     );
 }
 
-// Bad input, row 43.
 #[test]
-fn a_group_id_has_1_to_1024_bytes() {
+fn row_43_a_group_id_has_1_to_1024_bytes() {
     check(
         "
 a: join g=

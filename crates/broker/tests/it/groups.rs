@@ -435,9 +435,8 @@ fn an_unknown_group_of_a_generation_is_an_old_or_a_new_error_by_version() {
     }
 }
 
-// Bad input, row 44.
 #[test]
-fn metadata_that_is_too_large_fails_its_partition() {
+fn row_44_metadata_that_is_too_large_fails_its_partition() {
     let (_node, mut client, topic_id) = with_topic();
     let mut request = commit("g", topic_id, &[(0, 1), (1, 1)]);
     request.topics[0].partitions[0].committed_metadata = Some("x".repeat(4_097).into());
