@@ -225,6 +225,14 @@ impl Reader<'_> {
             .and_then(|number| usize::try_from(number).ok()))
     }
 
+    /// A size whose default is not acted on.
+    fn size_if_given(&self, name: &str) -> Result<Option<usize>, ConfigError> {
+        match self.0.contains_key(name) {
+            true => self.size(name),
+            false => Ok(None),
+        }
+    }
+
     fn flag(&self, name: &str) -> Result<bool, ConfigError> {
         Ok(self.value(name)? == Some(Value::Boolean(true)))
     }
@@ -453,8 +461,8 @@ fn network(reader: &Reader<'_>) -> Result<NetworkConfig, ConfigError> {
         queued_max_request_bytes: reader
             .size("queued.max.request.bytes")?
             .filter(|bytes| *bytes > 0),
-        socket_send_buffer_bytes: reader.size("socket.send.buffer.bytes")?,
-        socket_receive_buffer_bytes: reader.size("socket.receive.buffer.bytes")?,
+        socket_send_buffer_bytes: reader.size_if_given("socket.send.buffer.bytes")?,
+        socket_receive_buffer_bytes: reader.size_if_given("socket.receive.buffer.bytes")?,
         socket_request_max_bytes: reader.number("socket.request.max.bytes")?,
         socket_listen_backlog_size: reader.number("socket.listen.backlog.size")?,
         congestion_control: reader.text("socket.congestion.control")?,
@@ -576,6 +584,7 @@ mod tests {
         assert_eq!(config.metadata_log_dir, PathBuf::from("/tmp/kafka-logs"));
         assert_eq!(config.logs.durability, Durability::Fsync);
         assert_eq!(config.network.queued_max_request_bytes, None);
+        assert_eq!(config.network.socket_receive_buffer_bytes, None);
         assert_eq!(config.groups.offsets_retention_ms, 7 * 24 * 3600 * 1000);
         for key in ["process.roles", "node.id", "controller.listener.names"] {
             let mut less = properties(&[]);
@@ -638,11 +647,13 @@ mod tests {
     fn a_negative_size_means_none() {
         let config = NodeConfig::from_properties(properties(&[
             ("socket.send.buffer.bytes", "-1"),
+            ("socket.receive.buffer.bytes", "4096"),
             ("queued.max.request.bytes", "1000"),
             ("max.connections.per.ip.overrides", "127.0.0.1:5, ::1:6"),
         ]))
         .unwrap();
         assert_eq!(config.network.socket_send_buffer_bytes, None);
+        assert_eq!(config.network.socket_receive_buffer_bytes, Some(4096));
         assert_eq!(config.network.queued_max_request_bytes, Some(1000));
         assert_eq!(
             config.network.max_connections_per_ip_overrides,

@@ -48,9 +48,9 @@ broker_keys! {
     "socket.connection.setup.timeout.ms" Long "10000", ANY, ReadOnly, LATER;
     "socket.listen.backlog.size" Int "50", at_least(1), ReadOnly, "Connections that may wait to be accepted.";
     "socket.receive.buffer.bytes" Int "102400", ANY, ReadOnly,
-        "SO_RCVBUF of connections; -1 leaves the system's choice.";
+        "SO_RCVBUF of connections. -1 leaves the choice to the system, and so does leaving this unset: buffers then fit the connection.";
     "socket.request.max.bytes" Int "104857600", at_least(1), ReadOnly,
         "The largest request; a connection that announces more is closed.";
     "socket.send.buffer.bytes" Int "102400", ANY, ReadOnly,
-        "SO_SNDBUF of connections; -1 leaves the system's choice.";
+        "SO_SNDBUF of connections. -1 leaves the choice to the system, and so does leaving this unset: buffers then fit the connection.";
 }
