@@ -3,7 +3,7 @@
 //! What an unclean stop left is repaired and made durable before anything is served, so that a client is never told of
 //! records that the next power cut would take (rules 93 to 106).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -41,6 +41,16 @@ enum Loaded {
     },
     /// Not served: it is no partition of this broker's.
     Stray,
+}
+
+impl Loaded {
+    fn offline(partition: &TopicPartition, topic_id: Uuid) -> Loaded {
+        Loaded::Offline {
+            topic: partition.topic.clone(),
+            topic_id,
+            partition: partition.partition,
+        }
+    }
 }
 
 /// The typed settings of a topic.
@@ -132,6 +142,8 @@ fn load_dir(
         node: &open.config,
         now_ms,
     };
+    let live = folders.iter().filter(|folder| folder.kind == FolderKind::Live);
+    load.tell_of_lost(&live.map(|folder| folder.topic_partition.clone()).collect());
     let jobs = Mutex::new(folders.into_iter());
     let threads = open.config.logs.recovery_threads_per_data_dir.max(1);
     let results = Mutex::new(Vec::new());
@@ -151,16 +163,10 @@ fn load_dir(
 
 impl DirLoad<'_> {
     fn folder(&self, folder: &PartitionFolder) -> Result<Loaded, OpenError> {
-        let log_dir = self.dir.log_dir();
         let path = folder.path.display();
         match folder.kind {
             FolderKind::Live => {}
-            FolderKind::Deleted => {
-                log_dir
-                    .remove_folder(&folder.path)
-                    .map_err(|error| disk_error(&folder.path, error))?;
-                return Ok(Loaded::Stray);
-            }
+            FolderKind::Deleted => return self.remove(folder),
             FolderKind::Stray | FolderKind::Future => {
                 tracing::warn!("{path} is not served; remove it when nobody needs it");
                 return Ok(Loaded::Stray);
@@ -170,35 +176,73 @@ impl DirLoad<'_> {
         if &*folder.topic_partition.topic == CLUSTER_METADATA {
             return Ok(Loaded::Stray);
         }
-        match self.owner(folder)? {
-            Some(topic_id) => self.open(folder, topic_id),
-            None => self
-                .set_aside(folder)
-                .map_err(|error| disk_error(&folder.path, error)),
+        let Some(topic_id) = self.expected(&folder.topic_partition) else {
+            return self.set_aside(folder);
+        };
+        let disk = &**self.dir.log_dir().disk();
+        let why = match PartitionMetadata::read(disk, &folder.path) {
+            Ok(Some(metadata)) if metadata.topic_id == topic_id => return self.open(folder, topic_id),
+            Ok(Some(_)) => return self.set_aside(folder),
+            // A crash while it was made: nothing can have been appended yet (rule 17).
+            Ok(None) if !self.has_records(folder)? => return self.remove(folder),
+            Ok(None) => format!("{path}/partition.metadata is missing"),
+            Err(error @ OpenError::Content { .. }) => error.to_string(),
+            Err(error) => return Err(error),
+        };
+        let partition = &folder.topic_partition;
+        tracing::error!(
+            "{partition} is offline: {why}; if these are its records, write the lines `version: 0` and \
+             `topic_id: {topic_id}` there and start again"
+        );
+        Ok(Loaded::offline(partition, topic_id))
+    }
+
+    /// The id of the topic of that name when this broker has a replica of the partition by the metadata log (rule 105).
+    fn expected(&self, partition: &TopicPartition) -> Option<Uuid> {
+        let topic = self.image.topics.by_name(&partition.topic)?;
+        let known = topic.partition(partition.partition)?;
+        is_replica(known, self.node.node_id).then_some(topic.id)
+    }
+
+    fn has_records(&self, folder: &PartitionFolder) -> Result<bool, OpenError> {
+        let disk = self.dir.log_dir().disk();
+        let held = || -> std::io::Result<bool> {
+            for entry in disk.list(&folder.path)? {
+                let is_segment = !entry.is_dir && entry.name.ends_with(".log");
+                if is_segment && disk.len(&folder.path.join(&entry.name))? > 0 {
+                    return Ok(true);
+                }
+            }
+            Ok(false)
+        };
+        held().map_err(|error| disk_error(&folder.path, error))
+    }
+
+    /// Tells of partitions whose clients were told of records, and whose folder is not there any more (rule 106).
+    fn tell_of_lost(&self, found: &BTreeSet<TopicPartition>) {
+        for (partition, committed) in &self.checkpoints.high_watermarks {
+            let is_lost = *committed > Offset::ZERO && !found.contains(partition);
+            if is_lost && self.expected(partition).is_some() {
+                let dir = self.dir.log_dir().path().display();
+                tracing::error!(
+                    "{partition} has no folder in {dir} but was committed up to {committed}: records are lost"
+                );
+            }
         }
     }
 
-    /// The id of the topic when the folder is a replica of this broker's by the metadata log (rule 105).
-    fn owner(&self, folder: &PartitionFolder) -> Result<Option<Uuid>, OpenError> {
-        let TopicPartition { topic, partition } = &folder.topic_partition;
-        let metadata = PartitionMetadata::read(&**self.dir.log_dir().disk(), &folder.path)?;
-        let known = self.image.topics.by_name(topic);
-        Ok(known
-            .filter(|known| {
-                let is_same = metadata.is_some_and(|metadata| metadata.topic_id == known.id);
-                is_same
-                    && known
-                        .partition(*partition)
-                        .is_some_and(|partition| is_replica(partition, self.node.node_id))
-            })
-            .map(|known| known.id))
+    fn remove(&self, folder: &PartitionFolder) -> Result<Loaded, OpenError> {
+        let removed = self.dir.log_dir().remove_folder(&folder.path);
+        removed.map_err(|error| disk_error(&folder.path, error))?;
+        Ok(Loaded::Stray)
     }
 
-    fn set_aside(&self, folder: &PartitionFolder) -> std::io::Result<Loaded> {
+    fn set_aside(&self, folder: &PartitionFolder) -> Result<Loaded, OpenError> {
         let retired = self
             .dir
             .log_dir()
-            .retire_folder(&folder.path, FolderKind::Stray, unique())?;
+            .retire_folder(&folder.path, FolderKind::Stray, unique())
+            .map_err(|error| disk_error(&folder.path, error))?;
         tracing::warn!(
             "{} is no partition of this broker: kept as {}, remove it when nobody needs it",
             folder.path.display(),
@@ -215,11 +259,7 @@ impl DirLoad<'_> {
             // One bad log does not keep the others from being served, unless nothing else would be.
             Err(error) => {
                 tracing::error!("{partition} is offline: {error}");
-                return Ok(Loaded::Offline {
-                    topic: partition.topic.clone(),
-                    topic_id,
-                    partition: partition.partition,
-                });
+                return Ok(Loaded::offline(partition, topic_id));
             }
         };
         let high_watermark = offset_of(&self.checkpoints.high_watermarks, partition);
@@ -283,5 +323,67 @@ fn disk_error(path: &Path, error: std::io::Error) -> OpenError {
     OpenError::Disk {
         path: path.display().to_string(),
         error,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use super::super::fixture::Fixture;
+
+    /// A node that was stopped with a record in `orders-0` and in `other-0`, and the folder of the first.
+    fn stopped() -> (Fixture, PathBuf) {
+        let mut fixture = Fixture::new();
+        fixture.topic("orders", 1, &[]);
+        fixture.topic("other", 1, &[]);
+        fixture.close();
+        let folder = fixture.dir.path().join("data/orders-0");
+        (fixture, folder)
+    }
+
+    fn is_offline(fixture: &Fixture, topic: &str) -> bool {
+        fixture.replicas().partition(topic, 0).is_none()
+    }
+
+    #[test]
+    fn records_whose_topic_cannot_be_told_are_kept_where_they_are_and_the_others_served() {
+        for damage in [Some("version: 7\n"), Some(""), None] {
+            let (mut fixture, folder) = stopped();
+            let metadata = folder.join("partition.metadata");
+            let sound = std::fs::read(&metadata).unwrap();
+            let segment = folder.join("00000000000000000000.log");
+            std::fs::write(&segment, b"records").unwrap();
+            match damage {
+                Some(text) => std::fs::write(&metadata, text).unwrap(),
+                None => std::fs::remove_file(&metadata).unwrap(),
+            }
+            fixture.open().unwrap();
+            assert!(is_offline(&fixture, "orders"), "{damage:?}");
+            assert!(!is_offline(&fixture, "other"), "{damage:?}");
+            assert_eq!(std::fs::read(&segment).unwrap(), b"records");
+            fixture.close();
+            // Repaired as the line in the log says, it is served.
+            std::fs::write(&metadata, sound).unwrap();
+            std::fs::write(&segment, b"").unwrap();
+            fixture.open().unwrap();
+            assert!(!is_offline(&fixture, "orders"), "{damage:?}");
+        }
+    }
+
+    #[test]
+    fn a_folder_that_a_crash_left_half_made_is_made_again() {
+        let (mut fixture, folder) = stopped();
+        std::fs::remove_file(folder.join("partition.metadata")).unwrap();
+        fixture.open().unwrap();
+        assert!(!is_offline(&fixture, "orders"));
+        assert!(folder.join("partition.metadata").exists());
+        // Nothing of it stays behind to be asked about at every start.
+        let left = std::fs::read_dir(fixture.dir.path().join("data")).unwrap();
+        let strays = left.filter(|entry| {
+            let name = entry.as_ref().unwrap().file_name();
+            name.to_string_lossy().ends_with("-stray")
+        });
+        assert_eq!(strays.count(), 0);
     }
 }
