@@ -133,6 +133,12 @@ pub trait DirLock: Send + Sync {
     /// less than one for each. Fails also for what the system failed to write since the lock was taken or since the
     /// last call, so that nothing is lost between two calls.
     fn sync_file_system(&self) -> io::Result<()>;
+
+    /// Whether a sync of the whole file system fails where it should: an old kernel says nothing of what it failed to
+    /// write, and files have to be synced one by one there.
+    fn reports_failures(&self) -> bool {
+        true
+    }
 }
 
 /// A name in a folder.

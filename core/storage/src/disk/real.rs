@@ -29,6 +29,25 @@ impl DirLock for RealLock {
     fn sync_file_system(&self) -> io::Result<()> {
         Ok(rustix::fs::syncfs(&self.0)?)
     }
+
+    fn reports_failures(&self) -> bool {
+        let system = rustix::system::uname();
+        system
+            .release()
+            .to_str()
+            .is_ok_and(|release| version(release) >= SYNCFS_REPORTS_SINCE)
+    }
+}
+
+/// The Linux whose `syncfs` first reported failed writes.
+const SYNCFS_REPORTS_SINCE: (u32, u32) = (5, 8);
+
+/// The first two numbers of a kernel's release, such as `6.1.0-18-amd64`; zeros for what has none.
+fn version(release: &str) -> (u32, u32) {
+    let mut numbers = release
+        .split(|letter: char| !letter.is_ascii_digit())
+        .map(|digits| digits.parse().unwrap_or(0));
+    (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0))
 }
 
 impl FileSource for RealFile {
@@ -192,5 +211,25 @@ impl Disk for RealDisk {
     fn free_space(&self, dir: &Path) -> io::Result<u64> {
         let space = rustix::fs::statvfs(dir)?;
         Ok(space.f_bavail.saturating_mul(space.f_frsize))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_kernel_whose_syncfs_hides_failures_is_told_by_its_release() {
+        for (release, reports) in [
+            ("4.18.0-553.el8.x86_64", false),
+            ("5.7.19", false),
+            ("5.8.0", true),
+            ("5.15.0-101-generic", true),
+            ("6.1.0-18-amd64", true),
+            ("10.0", true),
+            ("unknown", false),
+        ] {
+            assert_eq!(version(release) >= SYNCFS_REPORTS_SINCE, reports, "{release}");
+        }
     }
 }

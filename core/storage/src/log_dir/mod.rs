@@ -106,6 +106,11 @@ impl LogDir {
         self.lock.sync_file_system()
     }
 
+    /// Whether [`LogDir::sync_file_system`] can be relied on here.
+    pub fn can_sync_file_system(&self) -> bool {
+        self.lock.reports_failures()
+    }
+
     /// Its identity; `None` when it was never formatted.
     pub fn meta_properties(&self) -> Result<Option<MetaProperties>, OpenError> {
         let path = self.path.join(META_PROPERTIES);
