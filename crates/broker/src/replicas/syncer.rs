@@ -68,9 +68,10 @@ impl HostedDir {
             // Taken back before looking: what is appended from here on asks for a sync of its own.
             partition.queued_for_sync.store(false, Ordering::Release);
         }
-        let synced = match dirty.len() {
-            0..=FEW => self.sync_each(dirty),
-            _ => self.sync_together(dirty),
+        let synced = if dirty.len() > FEW && self.log_dir().can_sync_file_system() {
+            self.sync_together(dirty)
+        } else {
+            self.sync_each(dirty)
         };
         if let Err(error) = synced {
             self.fail(&format!("sync: {error}"));
