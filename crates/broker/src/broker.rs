@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use metadata::Delta;
+use rustix::io::Errno;
 use storage::{Disk, RealDisk};
 
 use crate::config::{Endpoint, NodeConfig};
@@ -44,14 +45,33 @@ pub enum StartError {
     #[error(transparent)]
     Unfence(#[from] ControllerError),
     /// The system gives no thread, timer or the like.
-    #[error("the system does not give what a node needs: {0}")]
-    System(#[from] std::io::Error),
+    #[error("{}", lacking(.0))]
+    System(std::io::Error),
     /// A signal came before the node served.
     #[error("stopped by a signal during the start")]
     Interrupted,
     /// Going on would have done harm.
     #[error("halted: {0}")]
     Halted(String),
+}
+
+/// No source: its text is in this line already.
+impl From<std::io::Error> for StartError {
+    fn from(error: std::io::Error) -> StartError {
+        StartError::System(error)
+    }
+}
+
+fn lacking(error: &std::io::Error) -> String {
+    let remedy = match Errno::from_io_error(error) {
+        Some(Errno::MFILE | Errno::NFILE) => "; raise the limit of open files (ulimit -n)",
+        Some(Errno::AGAIN) => {
+            "; raise the limit of threads (ulimit -u), or set num.network.threads and num.io.threads lower"
+        }
+        Some(Errno::NOMEM) => "; free some memory",
+        _ => "",
+    };
+    format!("the system does not give what a node needs: {error}{remedy}")
 }
 
 /// A running node.
@@ -173,4 +193,26 @@ fn advertised(config: &NodeConfig, bound: &[Bound]) -> Vec<Endpoint> {
         }
     }
     endpoints
+}
+
+#[cfg(test)]
+mod tests {
+    use std::error::Error;
+
+    use super::*;
+
+    #[test]
+    fn what_the_system_does_not_give_is_told_once_with_its_remedy() {
+        let error = StartError::from(std::io::Error::from(Errno::MFILE));
+        let text = error.to_string();
+        assert!(
+            text.ends_with("; raise the limit of open files (ulimit -n)"),
+            "{text}"
+        );
+        assert!(text.contains("Too many open files"), "{text}");
+        // Who prints the sources too does not print it twice.
+        assert!(error.source().is_none());
+        let text = StartError::from(std::io::Error::from(Errno::AGAIN)).to_string();
+        assert!(text.contains("ulimit -u"), "{text}");
+    }
 }

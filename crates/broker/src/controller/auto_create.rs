@@ -8,6 +8,10 @@ use model::CONSUMER_OFFSETS;
 
 use super::host::{Controller, Reply};
 use crate::config::NodeConfig;
+use crate::network::LogLimit;
+
+/// Any client can ask for topics that cannot be made, thousands in one request.
+static REFUSALS: LogLimit = LogLimit::new();
 
 /// What became of the topics asked for.
 pub(crate) type AutoCreate = Reply<CreateTopicsReply>;
@@ -31,7 +35,15 @@ impl Controller {
                             tracing::info!(topic = &**name, id = %created.id, "topic made on demand")
                         }
                         Err(controller::TopicError::Exists(_)) => {}
-                        Err(error) => tracing::warn!(topic = &**name, "topic not made on demand: {error}"),
+                        Err(error) => {
+                            if let Some(left_out) = REFUSALS.permit() {
+                                tracing::warn!(
+                                    topic = &**name,
+                                    left_out,
+                                    "topic not made on demand: {error}"
+                                );
+                            }
+                        }
                     }
                 }
                 done(reply);

@@ -20,6 +20,17 @@ struct State {
 }
 
 impl LogLimit {
+    /// No line was written yet.
+    pub(crate) const fn new() -> LogLimit {
+        let state = State {
+            last: None,
+            left_out: 0,
+        };
+        LogLimit {
+            state: Mutex::new(state),
+        }
+    }
+
     /// Whether a line may be written now: with the number of lines left out since the last.
     pub(crate) fn permit(&self) -> Option<u64> {
         self.permit_at(Instant::now())

@@ -13,6 +13,7 @@ mod processor;
 mod request_queue;
 mod server;
 
+pub(crate) use log_limit::LogLimit;
 pub use server::BindError;
 pub(crate) use server::{Bound, NetworkServer, bind};
 
