@@ -190,7 +190,20 @@ fn dump(binary: &Path, home: &Path) -> Result<()> {
         ];
         kcat(&node, &[&arguments[..], &[&input.display().to_string()]].concat())?;
     }
-    kcat(&node, &["-G", "interop", "-c", "100", "-q", "none", "zstd"])?;
+    kcat(
+        &node,
+        &[
+            "-G",
+            "interop",
+            "-X",
+            "auto.offset.reset=earliest",
+            "-c",
+            "100",
+            "-q",
+            "none",
+            "zstd",
+        ],
+    )?;
     node.stop()?;
     let mut files = 0;
     for folder in fs::read_dir(&data)? {
