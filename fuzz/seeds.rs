@@ -25,6 +25,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let vector = serde_json::from_str(line)?;
         seeds.extend(message_seed(&vector));
         seeds.extend(internal_seed(&vector));
+        seeds.extend(image_seed(&vector));
     }
     for line in fs::read_to_string(vectors.join("records.jsonl"))?.lines() {
         let vector: Value = serde_json::from_str(line)?;
@@ -71,6 +72,21 @@ fn internal_seed(vector: &Value) -> Option<Seed> {
     let version = u8::try_from(vector["version"].as_i64()?).ok()?;
     let is_internal = !name.ends_with("Request") && !name.ends_with("Response");
     is_internal.then(|| Seed { target: "internal", bytes: [&[version], &unhex(&vector["hex"])[..]].concat() })
+}
+
+/// A record of the metadata log, behind its length and KRaft's framing.
+fn image_seed(vector: &Value) -> Option<Seed> {
+    let name = vector["message"].as_str()?;
+    let version = u8::try_from(vector["version"].as_i64()?).ok()?;
+    let body = unhex(&vector["hex"]);
+    let framed = |kind: u8| [&[1, kind, version], &body[..]].concat();
+    let is_named = |value: &Vec<u8>| {
+        let record = metadata::MetadataRecord::decode(Bytes::copy_from_slice(value));
+        record.is_ok_and(|(_, record)| record.name() == name)
+    };
+    let value = (0..32).map(framed).find(is_named)?;
+    let length = u16::try_from(value.len()).ok()?.to_be_bytes();
+    Some(Seed { target: "image", bytes: [&length[..], &value].concat() })
 }
 
 fn unhex(text: &Value) -> Vec<u8> {

@@ -211,7 +211,7 @@ impl Image {
         self.topics.write(out);
         self.configs.write(out);
         self.quotas.write(out);
-        if self.next_producer_id > 0 {
+        if self.next_producer_id != 0 {
             out(MetadataRecord::ProducerIds(ProducerIdsRecord {
                 broker_id: -1,
                 broker_epoch: -1,
