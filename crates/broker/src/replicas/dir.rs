@@ -110,6 +110,10 @@ impl HostedDir {
         self.members
             .lock()
             .insert(partition.topic_partition().clone(), partition.clone());
+        // Whoever put the directory out of use while the partition was made has not seen it.
+        if self.is_failed() {
+            partition.with(|replica, woken| replica.go_offline(woken));
+        }
     }
 
     pub(super) fn leave(&self, partition: &TopicPartition) {

@@ -394,6 +394,19 @@ fn a_read_that_fails_twice_puts_the_directory_out_of_use() {
 }
 
 #[test]
+fn a_partition_that_joins_a_directory_out_of_use_is_out_of_use() {
+    let mut fixture = Fixture::new();
+    fixture.topic("orders", 1, &[]);
+    let late = partition(&fixture, "orders", 0);
+    late.dir().leave(late.topic_partition());
+    late.dir().fail("planned");
+    assert!(append(&late, Acks::Leader).is_ok(), "nobody has told it");
+    late.dir().join(&late);
+    let refused = append(&late, Acks::Leader).unwrap_err();
+    assert_eq!(refused.code(), ErrorCode::KafkaStorageError);
+}
+
+#[test]
 fn a_deletion_waits_while_files_of_old_segments_are_removed() {
     let mut fixture = Fixture::new();
     fixture.topic("orders", 1, &[]);
