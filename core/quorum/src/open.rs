@@ -10,7 +10,7 @@ use metadata::image::{FEATURES, METADATA_VERSION, METADATA_VERSION_MAX};
 use metadata::snapshot::SnapshotId;
 use metadata::{Image, LogPosition, MetadataLog, RecordVersions, Replay};
 use model::{CLUSTER_METADATA, LeaderEpoch, Offset, TopicPartition, Uuid};
-use storage::{Disk, Log, LogCheckpoint, LogPlace, Shutdown};
+use storage::{Disk, Log, LogCheckpoint, LogPlace, PartitionMetadata, Shutdown};
 use wire::internal::raft::{LeaderChangeMessage, LeaderChangeMessageVoter};
 use wire::records::Batch;
 
@@ -69,11 +69,12 @@ impl OpenQuorum {
     /// Opens the log and takes the lead in a new epoch, durably.
     pub fn open(self, now_ms: i64) -> Result<Opened, OpenError> {
         let dir = self.log_dir.join(folder());
-        let exists = self
-            .disk
-            .exists(&dir.join(PARTITION_METADATA))
-            .map_err(disk(&dir))?;
-        let loaded = if self.disk.exists(&dir).map_err(disk(&dir))? {
+        let mut exists = match PartitionMetadata::read(&*self.disk, &dir) {
+            Ok(read) => read.is_some(),
+            Err(storage::OpenError::Content { .. }) => false,
+            Err(error) => return Err(error.into()),
+        };
+        let mut loaded = if self.disk.exists(&dir).map_err(disk(&dir))? {
             self.load(&dir)?
         } else {
             Loaded::nothing()
@@ -81,6 +82,10 @@ impl OpenQuorum {
         loaded.known.check(&self.voter, self.configured_voter)?;
         check_levels(&dir, loaded.replay.image())?;
 
+        if !exists && loaded.sound.start.is_some() {
+            self.describe_again(&dir, &mut loaded.warnings)?;
+            exists = true;
+        }
         let log = self.open_log(&dir, exists, &loaded, now_ms)?;
         let position = loaded.replay.image().position;
         let of_log = log.latest_epoch().unwrap_or(LeaderEpoch(0)).max(position.epoch);
@@ -185,6 +190,22 @@ impl OpenQuorum {
             },
             _ => Ok(()),
         }
+    }
+
+    /// The records are there and the file beside them that says whose they are is not, or is damaged: it can say one
+    /// thing only. Made anew, the log would lose them.
+    fn describe_again(&self, dir: &Path, warnings: &mut Vec<String>) -> Result<(), OpenError> {
+        let path = dir.join(PARTITION_METADATA);
+        let content = PartitionMetadata {
+            topic_id: Uuid::METADATA_TOPIC,
+        };
+        let written = self.disk.replace(&path, content.render().as_bytes());
+        written.map_err(disk(&path))?;
+        warnings.push(format!(
+            "{} was missing or damaged: written again",
+            path.display()
+        ));
+        Ok(())
     }
 
     fn open_log(&self, dir: &Path, exists: bool, loaded: &Loaded, now_ms: i64) -> Result<Log, OpenError> {

@@ -70,6 +70,30 @@ fn a_log_that_is_shorter_than_it_was_durable_is_refused() {
 }
 
 #[test]
+fn records_without_the_file_that_says_whose_they_are_are_kept() {
+    let metadata = folder().join("partition.metadata");
+    for damage in [None, Some("version: 9"), Some("")] {
+        let disk = used(QuorumConfig::default());
+        let sound = disk.read(&metadata).unwrap();
+        disk.remove_file(&metadata).unwrap();
+        if let Some(text) = damage {
+            disk.replace(&metadata, text.as_bytes()).unwrap();
+        }
+        let opened = try_open(Arc::new(disk.clone()), QuorumConfig::default()).unwrap();
+        assert_eq!(opened.replay.image().topics.len(), 10, "{damage:?}");
+        assert_eq!(opened.warnings.len(), 1, "{damage:?}");
+        assert!(opened.warnings[0].ends_with("partition.metadata was missing or damaged: written again"));
+        drop(opened);
+        // As it was, and durably so.
+        disk.crash();
+        assert_eq!(disk.read(&metadata).unwrap(), sound, "{damage:?}");
+        let opened = try_open(Arc::new(disk.clone()), QuorumConfig::default()).unwrap();
+        assert_eq!(opened.replay.image().topics.len(), 10, "{damage:?}");
+        assert!(opened.warnings.is_empty(), "{:?}", opened.warnings);
+    }
+}
+
+#[test]
 fn a_torn_tail_that_nobody_was_told_of_is_cut_off() {
     let disk = used(QuorumConfig::default());
     let path = folder().join(LOG);
