@@ -1,5 +1,6 @@
 //! The controller's start, before anything else of the node runs: replay, first records, registration.
 
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use controller::{
@@ -8,8 +9,9 @@ use controller::{
 };
 use metadata::image::Image;
 use metadata::{ApplyError, MetadataLog, MetadataRecord, RecordVersions};
+use model::{CLUSTER_METADATA, TopicPartition};
 use quorum::{Bootstrap, LogError, OpenQuorum};
-use storage::{Disk, Shutdown};
+use storage::{Disk, FolderKind, PartitionFolder, Shutdown};
 
 use super::host::{Controller, Host};
 use super::settings;
@@ -43,6 +45,25 @@ pub enum OpenControllerError {
     /// A record this version decided on contradicts the log.
     #[error("the metadata log contradicts what it shall take: {0}")]
     Apply(#[from] ApplyError),
+    /// Begun anew, it would know none of the topics whose partitions are there.
+    #[error(
+        "{} is gone, but {} holds partitions: restore it from a copy, or move them away to begin a new cluster",
+        log.display(), dir.display()
+    )]
+    LogGone {
+        /// Where the metadata log should be.
+        log: PathBuf,
+        /// A directory with partitions.
+        dir: PathBuf,
+    },
+    /// A directory cannot be read.
+    #[error("{}: {error}", path.display())]
+    Disk {
+        /// The directory.
+        path: PathBuf,
+        /// What happened.
+        error: std::io::Error,
+    },
     /// This node may not join its cluster.
     #[error("this node cannot join its cluster: {0}")]
     Broker(#[from] BrokerError),
@@ -61,6 +82,7 @@ pub(crate) struct OpenedController {
 impl OpenController<'_> {
     /// Opens the metadata log, begins it if it is new, and registers this node, fenced.
     pub(crate) fn open(self, now_ms: i64) -> Result<OpenedController, OpenControllerError> {
+        self.check_log_is_there()?;
         let config = self.config;
         let quorum = OpenQuorum {
             disk: self.disk,
@@ -82,6 +104,31 @@ impl OpenController<'_> {
         starting.register(self.advertised, self.dirs, now_ms)?;
         starting.host.log.commit()?;
         Ok(starting)
+    }
+}
+
+impl OpenController<'_> {
+    /// The metadata log is durable before the first partition is made.
+    fn check_log_is_there(&self) -> Result<(), OpenControllerError> {
+        let metadata = TopicPartition::new(CLUSTER_METADATA, 0);
+        let log = self.dirs.metadata_dir.log_dir.partition_path(&metadata);
+        let disk_error = |path: &Path| {
+            let path = path.to_owned();
+            move |error| OpenControllerError::Disk { path, error }
+        };
+        if self.disk.exists(&log).map_err(disk_error(&log))? {
+            return Ok(());
+        }
+        for opened in &self.dirs.log_dirs {
+            let dir = opened.log_dir.path();
+            let folders = opened.log_dir.partition_folders().map_err(disk_error(dir))?;
+            let is_partition = |folder: &PartitionFolder| folder.kind == FolderKind::Live;
+            if folders.iter().any(is_partition) {
+                let dir = dir.to_owned();
+                return Err(OpenControllerError::LogGone { log, dir });
+            }
+        }
+        Ok(())
     }
 }
 

@@ -121,3 +121,15 @@ fn meta_properties_that_are_damaged() {
     error_of(config(&dir, &[]), "meta.properties");
     assert_eq!(content(&dir), before);
 }
+
+#[test]
+fn partitions_without_the_metadata_log_that_knows_them() {
+    let mut node = Node::start(&[]);
+    node.stop();
+    let dir = node.dir().join("data");
+    std::fs::remove_dir_all(dir.join("__cluster_metadata-0")).unwrap();
+    std::fs::create_dir(dir.join("orders-0")).unwrap();
+    error_of(config(&dir, &[]), "is gone, but");
+    assert!(dir.join("orders-0").exists(), "not set aside");
+    assert!(!dir.join("__cluster_metadata-0").exists(), "not begun anew");
+}
