@@ -304,7 +304,7 @@ fn topic_page(topic: &TopicDescription, configs: &BTreeMap<String, Vec<ConfigEnt
         .map(|entries| overrides(entries))
         .unwrap_or_default();
     let mut page = format!(
-        "topic {}: {} partitions, {copies} copies, id {}\n",
+        "topic {}: partitions {}, copies {copies}, id {}\n",
         topic.name,
         topic.partitions.len(),
         topic.id
