@@ -12,11 +12,11 @@ use controller::{ChosenLevels, FeatureError, default_levels, format_records};
 use metadata::image::{KRAFT_VERSION, METADATA_VERSION, METADATA_VERSIONS};
 use model::Uuid;
 use quorum::{LogError, write_bootstrap, write_first_voter};
-use storage::{Disk, LogDir, MetaProperties, OpenError};
+use storage::{Disk, MetaProperties, OpenError};
 
 use crate::config::NodeConfig;
 use crate::metadata::registration;
-use crate::storage_dirs::{StorageDirsError, is_formatted, paths, random_uuid};
+use crate::storage_dirs::{StorageDirsError, is_formatted, open_dir, paths, random_uuid, remedy};
 
 /// What to do about directories that are formatted already.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -116,7 +116,7 @@ pub enum FormatError {
     #[error(transparent)]
     Dirs(#[from] StorageDirsError),
     /// A file that cannot be written.
-    #[error("{}: {error}", path.display())]
+    #[error("{}: {error}; {}", path.display(), remedy(error))]
     Disk {
         /// The directory.
         path: PathBuf,
@@ -339,7 +339,7 @@ impl Plan {
         let is_metadata_dir = path == config.metadata_log_dir;
         let given = self.directory_id.filter(|_| is_metadata_dir);
         let directory_id = given.map_or_else(random_uuid, Ok)?;
-        let log_dir = LogDir::open(disk.clone(), path)?;
+        let log_dir = open_dir(disk, path)?;
         write_bootstrap(&**disk, path, &self.records, now_ms)?;
         let is_first_voter = is_metadata_dir && self.first_voter;
         if is_first_voter {

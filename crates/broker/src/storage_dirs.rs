@@ -2,6 +2,7 @@
 //! 104).
 
 use std::collections::BTreeSet;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -21,6 +22,14 @@ pub(crate) struct OpenedDir {
     pub(crate) directory_id: Uuid,
     /// How it was left.
     pub(crate) last_shutdown: LastShutdown,
+}
+
+/// What to do about a directory that cannot be used.
+pub(crate) fn remedy(error: &std::io::Error) -> &'static str {
+    match error.kind() {
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => "make room there",
+        _ => "log.dirs must name directories that this user may write to",
+    }
 }
 
 /// All directories of a node.
@@ -44,7 +53,7 @@ pub enum StorageDirsError {
     #[error(transparent)]
     Open(#[from] OpenError),
     /// Its identity cannot be written, or the mark of its last end not removed.
-    #[error("{}: {error}", path.display())]
+    #[error("{}: {error}; {}", path.display(), remedy(error))]
     Disk {
         /// The directory.
         path: PathBuf,
@@ -147,11 +156,22 @@ fn lock(disk: &Arc<dyn Disk>, path: &Path) -> Result<(Arc<LogDir>, MetaPropertie
     if !is_formatted(&**disk, path)? {
         return Err(StorageDirsError::NotFormatted(path.to_owned()));
     }
-    let log_dir = LogDir::open(disk.clone(), path)?;
+    let log_dir = open_dir(disk, path)?;
     match log_dir.meta_properties()? {
         Some(meta) => Ok((Arc::new(log_dir), meta)),
         None => Err(StorageDirsError::NotFormatted(path.to_owned())),
     }
+}
+
+/// Takes the lock of a directory, made where there is none.
+pub(crate) fn open_dir(disk: &Arc<dyn Disk>, path: &Path) -> Result<LogDir, StorageDirsError> {
+    LogDir::open(disk.clone(), path).map_err(|error| match error {
+        OpenError::Disk { error, .. } => StorageDirsError::Disk {
+            path: path.to_owned(),
+            error,
+        },
+        other => StorageDirsError::Open(other),
+    })
 }
 
 pub(crate) fn is_formatted(disk: &dyn Disk, path: &Path) -> Result<bool, StorageDirsError> {

@@ -107,7 +107,12 @@ fn a_directory_that_cannot_be_used() {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("file");
     std::fs::write(&file, "not a directory").unwrap();
-    error_of(config(&file, &[]), &file.display().to_string());
+    let error = error_of(config(&file, &[]), &file.display().to_string());
+    let told = error.to_string();
+    assert!(
+        told.ends_with("; log.dirs must name directories that this user may write to"),
+        "{told}"
+    );
     assert_eq!(std::fs::read(&file).unwrap(), b"not a directory");
 }
 
