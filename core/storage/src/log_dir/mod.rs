@@ -173,7 +173,7 @@ impl LogDir {
                 Err(error) if name == HIGH_WATERMARKS => {
                     return Err(OpenError::Content {
                         path: path.display().to_string(),
-                        what: error.to_string(),
+                        what: format!("{error}; restore it, or remove it to go by the ends of the logs"),
                     });
                 }
                 Err(error) => checkpoints

@@ -93,7 +93,13 @@ fn an_unreadable_checkpoint_counts_as_empty_but_not_that_of_the_high_watermarks(
     assert_eq!(checkpoints.unreadable.len(), 2);
     disk.write(&dir.path().join("replication-offset-checkpoint"), b"rubbish")
         .unwrap();
-    assert!(matches!(dir.checkpoints(), Err(OpenError::Content { .. })));
+    let refused = dir.checkpoints().unwrap_err();
+    assert!(matches!(refused, OpenError::Content { .. }));
+    let told = refused.to_string();
+    assert!(
+        told.ends_with("; restore it, or remove it to go by the ends of the logs"),
+        "{told}"
+    );
 }
 
 #[test]
