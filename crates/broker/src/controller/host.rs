@@ -24,6 +24,7 @@ use crate::dispatch::now_ms;
 use crate::halt::Halt;
 use crate::metadata::publisher::Publisher;
 use crate::metadata::{Listeners, MetadataCache};
+use crate::network::LogLimit;
 
 /// How many commands may wait.
 const QUEUE: usize = 1024;
@@ -94,6 +95,7 @@ impl Controller {
                     publisher,
                     tasks,
                     halt,
+                    refusals: LogLimit::new(),
                 }
                 .run();
             })?;
@@ -282,6 +284,8 @@ struct Running {
     publisher: Publisher,
     tasks: Receiver<Task>,
     halt: Arc<Halt>,
+    /// Any client can send commands for which there is no room.
+    refusals: LogLimit,
 }
 
 impl Running {
@@ -343,7 +347,9 @@ impl Running {
                     match self.host.write(&records) {
                         Ok(()) => answers.push(answer),
                         Err(Failure::Full(reason)) => {
-                            tracing::warn!("{reason}; the command is refused");
+                            if let Some(left_out) = self.refusals.permit() {
+                                tracing::warn!(left_out, "{reason}; the command is refused");
+                            }
                             answer(Err(ControllerError::Full));
                         }
                         Err(Failure::Final(reason)) => {

@@ -289,10 +289,10 @@ impl DirLoad<'_> {
         };
         let (mut log, report) = Log::open(place, checkpoint, Arc::new(config.log.clone()), self.now_ms)?;
         if let Some(fault) = &report.first_fault {
-            tracing::warn!(
-                "{partition}: {fault}; {} bytes were cut off",
-                report.truncated_bytes
-            );
+            match report.truncated_bytes {
+                0 => tracing::warn!("{partition}: {fault}"),
+                bytes => tracing::warn!("{partition}: {fault}; {bytes} bytes were cut off"),
+            }
         }
         if let Some(unsynced) = log.dirty() {
             unsynced.sync().map_err(|error| disk_error(&folder.path, error))?;
