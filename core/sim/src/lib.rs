@@ -2,7 +2,7 @@
 //! coordinator code as in the broker, in one thread.
 //!
 //! A seed chooses everything: what clients do, when syncs begin and end, when the power is cut, which calls of the disk
-//! fail. What clients were told is written down, and compared with what the node says later ([`history`]). Two runs of
+//! fail. What clients were told is written down, and compared with what the node says later (`history`). Two runs of
 //! a seed are equal; [`Report::trace`] shows it.
 
 mod clients;
