@@ -1,6 +1,7 @@
 //! Every error code of the protocol, as Apache Kafka 4.3.1 numbers them.
 //!
-//! Cores return their own small error types; only the broker's `dispatch` maps those to these codes.
+//! Cores return their own small error types; each is mapped to these codes in one place, beside it or in the broker's
+//! handlers.
 
 macro_rules! error_codes {
     ($($variant:ident = $code:literal, $name:literal, $retriable:literal;)*) => {
