@@ -1,7 +1,7 @@
 //! `meta.properties`: whose directory this is (rule 103). A Java properties file, as Kafka reads and writes it.
 
 use java_properties::{LineEnding, PropertiesIter, PropertiesWriter};
-use model::{BrokerId, Uuid};
+use model::{BrokerId, Uuid, escape_latin1};
 
 /// The name of the file.
 pub(super) const META_PROPERTIES: &str = "meta.properties";
@@ -45,7 +45,7 @@ impl MetaProperties {
     /// Reads the content. Keys that are not known are ignored, as Kafka does.
     pub fn parse(content: &[u8]) -> Result<MetaProperties, MetaPropertiesError> {
         let (mut version, mut cluster_id, mut node_id, mut directory_id) = (None, None, None, None);
-        PropertiesIter::new(content)
+        PropertiesIter::new(escape_latin1(content).as_slice())
             .read_into(|key, value| match key.as_str() {
                 "version" => version = Some(value),
                 "cluster.id" => cluster_id = Some(value),
@@ -111,6 +111,13 @@ mod tests {
             node_id: BrokerId(1),
             directory_id: Some("Jtflsnh6DUEpc2Xx0hyhLw".parse().unwrap()),
         }
+    }
+
+    #[test]
+    fn bytes_beyond_ascii_are_read_as_java_reads_them() {
+        assert!(MetaProperties::parse(b"\xff").is_err());
+        let content = b"version=1\ncluster.id=caf\xe9\nnode.id=1\ndirectory.id=Jtflsnh6DUEpc2Xx0hyhLw\n";
+        assert_eq!(MetaProperties::parse(content).unwrap().cluster_id, "caf\u{e9}");
     }
 
     #[test]

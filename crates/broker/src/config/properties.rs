@@ -1,6 +1,7 @@
 //! `server.properties` and the `KAFKA_` environment variables, as names and texts.
 
 use model::config::broker_key;
+use model::escape_latin1;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -33,11 +34,11 @@ pub enum ReadError {
 /// # Errors
 /// When the file cannot be opened, or a line cannot be understood.
 pub fn read_properties(path: &Path) -> Result<Properties, ReadError> {
-    let file = std::fs::File::open(path).map_err(|cause| ReadError::Open {
+    let bytes = std::fs::read(path).map_err(|cause| ReadError::Open {
         path: path.to_owned(),
         cause,
     })?;
-    match java_properties::read(std::io::BufReader::new(file)) {
+    match java_properties::read(escape_latin1(&bytes).as_slice()) {
         Ok(pairs) => Ok(pairs.into_iter().collect()),
         Err(cause) => Err(ReadError::Syntax {
             path: path.to_owned(),
@@ -141,6 +142,18 @@ mod tests {
                 .iter()
                 .map(|(name, value)| ((*name).to_owned(), (*value).to_owned())),
         )
+    }
+
+    #[test]
+    fn a_file_with_bytes_beyond_ascii_is_read_as_java_reads_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("server.properties");
+        std::fs::write(&path, b"# \xff\nbroker.rack=caf\xe9").unwrap();
+        let properties = read_properties(&path).unwrap();
+        assert_eq!(
+            properties.get("broker.rack").map(String::as_str),
+            Some("caf\u{e9}")
+        );
     }
 
     #[test]
