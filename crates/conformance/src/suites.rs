@@ -53,7 +53,7 @@ const SUITES: &[Suite] = &[
         name: "kcat",
         needs: "python3",
         prefixes: &[],
-        settings: &[],
+        settings: &["num.partitions=4"],
         selection: Selection::Names,
     },
     Suite {
