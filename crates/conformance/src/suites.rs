@@ -169,22 +169,27 @@ fn judge(suite: &Suite, binary: &Path, work: &Path, options: &Options, skips: &[
     if wanted.is_empty() {
         return Ok(score);
     }
-    let home = fresh_dir(&work.join("suites").join(suite.name))?;
-    let got = play(
-        suite,
-        binary,
-        &home,
-        options,
-        wanted.keys().map(String::as_str).collect(),
-    )?;
+    let home = work.join("suites").join(suite.name);
+    let tests = wanted.keys().map(String::as_str).collect();
+    let mut got = play(suite, binary, &fresh_dir(&home)?, options, tests)?;
+    let worse: Vec<&str> = wanted
+        .iter()
+        .filter(|(test, want)| !is_as_wanted(&got, test, want))
+        .map(|(test, _)| test.as_str())
+        .collect();
+    if !worse.is_empty() {
+        // Some checks time each other out on a busy machine; what is worse by itself, on a broker of its own, is worse.
+        println!("{}\tonce more by themselves: {}", suite.name, worse.join(" "));
+        got.extend(play(suite, binary, &fresh_dir(&home)?, options, worse)?);
+    }
     for (test, want) in &wanted {
-        let found = got.get(test);
-        let outcome = found.map_or("missing", |result| result.outcome.as_str());
-        if outcome == want.outcome || outcome == "pass" {
+        if is_as_wanted(&got, test, want) {
             score.as_kafka += 1;
         } else {
             score.worse += 1;
-            let detail = found.map_or("", |result| result.detail.as_str());
+            let (outcome, detail) = got.get(test).map_or(("missing", ""), |found| {
+                (found.outcome.as_str(), found.detail.as_str())
+            });
             println!(
                 "{}\t{test}\tWORSE\t{} on Apache Kafka, {outcome} here\t{detail}",
                 suite.name, want.outcome
@@ -192,6 +197,12 @@ fn judge(suite: &Suite, binary: &Path, work: &Path, options: &Options, skips: &[
         }
     }
     Ok(score)
+}
+
+/// Whether a test came out as on Apache Kafka, or better.
+fn is_as_wanted(got: &BTreeMap<String, TestResult>, test: &str, want: &TestResult) -> bool {
+    got.get(test)
+        .is_some_and(|found| found.outcome == want.outcome || found.outcome == "pass")
 }
 
 /// Starts the broker the suite asks for and runs the suite's program; its output stays in the suite's folder.
