@@ -5,7 +5,10 @@ use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
+mod internal_messages;
+
 use bytes::Bytes;
+use internal_messages::MESSAGES;
 use serde_json::Value;
 use wire::Message as _;
 use wire::api::ApiKey;
@@ -70,8 +73,9 @@ fn message_seed(vector: &Value) -> Option<Seed> {
 fn internal_seed(vector: &Value) -> Option<Seed> {
     let name = vector["message"].as_str()?;
     let version = u8::try_from(vector["version"].as_i64()?).ok()?;
-    let is_internal = !name.ends_with("Request") && !name.ends_with("Response");
-    is_internal.then(|| Seed { target: "internal", bytes: [&[version], &unhex(&vector["hex"])[..]].concat() })
+    let message = MESSAGES.iter().position(|(message, _)| *message == name)?;
+    let prefix = [u8::try_from(message).ok()?, version];
+    Some(Seed { target: "internal", bytes: [&prefix[..], &unhex(&vector["hex"])].concat() })
 }
 
 /// A record of the metadata log, behind its length and KRaft's framing.

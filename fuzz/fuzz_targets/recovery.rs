@@ -5,7 +5,7 @@
 
 use std::io::IoSlice;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use bytes::Bytes;
 use libfuzzer_sys::fuzz_target;
@@ -41,16 +41,31 @@ fn batch(sequence: i32) -> Bytes {
     builder.build().expect("it is not empty")
 }
 
-/// A log of a few segments, closed in order.
-fn written(disk: &SimDisk) -> i32 {
-    let mut log = Log::create(place(disk), Uuid([7; 16]), config(), NOW).expect("nothing is there");
-    let count = 12;
-    for sequence in 0..count {
+/// How many batches the log holds before anything happens to it.
+const BATCHES: i32 = 12;
+
+/// The files of a log of a few segments, closed in order. Written once: what is tried is what happens to them.
+static FILES: LazyLock<Vec<(PathBuf, Vec<u8>)>> = LazyLock::new(|| {
+    let disk = SimDisk::new(0);
+    let mut log = Log::create(place(&disk), Uuid([7; 16]), config(), NOW).expect("nothing is there");
+    for sequence in 0..BATCHES {
         log.append_as_leader(&batch(sequence), Origin::Client, LeaderEpoch(sequence / 5), NOW)
             .expect("a sound batch");
     }
     log.close().expect("the disk is fine");
-    count
+    let entries = disk.list(Path::new(DIR)).expect("the folder is there");
+    let paths = entries.into_iter().map(|entry| Path::new(DIR).join(entry.name));
+    paths.map(|path| { let content = disk.read(&path).expect("it was listed"); (path, content) }).collect()
+});
+
+/// A fresh disk with those files.
+fn laid_out(seed: u64) -> SimDisk {
+    let disk = SimDisk::new(seed);
+    disk.create_dir_all(Path::new(DIR)).expect("nothing is there");
+    for (path, content) in FILES.iter() {
+        disk.write(path, content).expect("the disk is fine");
+    }
+    disk
 }
 
 /// One change to a file: `[file, operation, position, length, bytes..]`.
@@ -87,8 +102,7 @@ fn read_all(log: &Log, end: Offset) {
 
 fuzz_target!(|data: &[u8]| {
     let Some((&mode, mut changes)) = data.split_first() else { return };
-    let disk = SimDisk::new(u64::from(mode));
-    let next = written(&disk);
+    let disk = laid_out(u64::from(mode));
     while let Some(rest) = damage(&disk, changes) {
         changes = rest;
     }
@@ -102,7 +116,7 @@ fuzz_target!(|data: &[u8]| {
     let _ = log.offset_by_timestamp(NOW);
     let _ = log.offset_of_max_timestamp();
     let _ = log.aborted_transactions(Offset(0), end);
-    if let Ok(appended) = log.append_as_leader(&batch(next), Origin::Client, LeaderEpoch(9), NOW) {
+    if let Ok(appended) = log.append_as_leader(&batch(BATCHES), Origin::Client, LeaderEpoch(9), NOW) {
         assert!(appended.duplicate || appended.first_offset >= end);
     }
     let _ = log.close();

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use libfuzzer_sys::fuzz_target;
 use wire::api::Visitor;
 use wire::header::RequestHeader;
-use wire::{Message, Reader, Request};
+use wire::{Reader, Request};
 
 struct RoundTrip {
     reader: Reader,
