@@ -5,6 +5,7 @@
 
 mod campaign;
 mod docs;
+mod ledger;
 mod run;
 mod tidy;
 mod verify;
@@ -25,7 +26,9 @@ const HELP: &str = "cargo xtask CHORE
   measure [ARGS..]        throughput, CPU, memory and start-up beside Apache Kafka; ARGS go to its `measure`
   sim [ARGS..]            the deterministic node by seeds; ARGS go to the simulator
   fuzz [--runs N] [TARGET..]
-                          fuzz campaign up to N executions a target (default 1,000,000), resumed from campaigns/fuzz.tsv
+                          fuzz campaign up to N executions a target (default 1,000,000) of this commit
+
+Campaigns (crash, interop, conformance, sim, fuzz) note what they found in campaigns/NAME.tsv.
 ";
 
 fn main() -> ExitCode {

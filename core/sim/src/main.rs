@@ -83,11 +83,11 @@ fn campaign(arguments: &Arguments) -> ExitCode {
                     "again: cargo xtask sim --from {seed} --seeds 1 --steps {}",
                     options.steps
                 );
-                return if options.planted.is_some() {
-                    ExitCode::SUCCESS
-                } else {
-                    ExitCode::FAILURE
+                let Some(plant) = options.planted else {
+                    return ExitCode::FAILURE;
                 };
+                println!("the planted fault {plant:?} was found by seed {seed}");
+                return ExitCode::SUCCESS;
             }
         }
     }

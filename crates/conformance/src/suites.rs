@@ -131,6 +131,11 @@ pub(crate) fn run(binary: &Path, work: &Path, options: &Options) -> Result<bool>
             score.as_kafka, score.worse, score.skipped
         );
     }
+    let figures: Vec<String> = table
+        .iter()
+        .map(|(name, score)| format!("{name} {}/{}/{}", score.as_kafka, score.worse, score.skipped))
+        .collect();
+    println!("\nas on Kafka/worse/skipped: {}", figures.join(", "));
     Ok(good && !table.is_empty())
 }
 

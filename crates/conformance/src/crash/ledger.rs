@@ -76,17 +76,22 @@ impl Ledger {
         self.broken.is_empty()
     }
 
-    /// One line a kind.
+    /// How many rounds of each kind kept every promise, and how many did not, on one line.
     pub(crate) fn summary(&self) -> String {
-        let kinds: std::collections::BTreeSet<&String> =
-            self.passed.keys().chain(self.broken.keys()).collect();
-        let lines = kinds.into_iter().map(|kind| {
-            format!(
-                "{kind:<20} {:>5} kept {:>5} broken",
-                self.passed(kind),
-                self.broken.get(kind).copied().unwrap_or(0)
-            )
-        });
-        lines.collect::<Vec<_>>().join("\n")
+        let rounds = |counts: &BTreeMap<String, u32>, word| {
+            let each: Vec<String> = counts
+                .iter()
+                .map(|(kind, count)| format!("{count} {kind} {word}"))
+                .collect();
+            each.join(", ")
+        };
+        match self.is_clean() {
+            true => rounds(&self.passed, "kept"),
+            false => format!(
+                "{}; {}",
+                rounds(&self.passed, "kept"),
+                rounds(&self.broken, "broken")
+            ),
+        }
     }
 }
