@@ -1,6 +1,8 @@
-//! What keeps the house in order and no lint checks: layers, sizes, budgets, the index, the opening of files.
+//! What keeps the house in order and no lint checks: layers, sizes, budgets, the index, what is cited, the
+//! opening of files.
 
 mod budgets;
+mod cited;
 mod exceptions;
 mod index;
 mod layers;
@@ -44,6 +46,7 @@ fn check_tree(root: &Path) -> Result<Vec<Complaint>> {
     complaints.extend(budgets::check(&sources));
     complaints.extend(layers::check(&layers::packages(root)?));
     complaints.extend(index::check(root)?);
+    complaints.extend(cited::check(root, &sources)?);
     let granted = exceptions::read(&root.join("xtask/tidy-exceptions.tsv"))?;
     Ok(exceptions::apply(&granted, complaints))
 }
