@@ -4,12 +4,9 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use metadata::MetadataRecord;
-use metadata::image::{Endpoint, LevelRange, Partition, SupportedFeatures, Topic};
+use metadata::image::{Broker, Controller, Endpoint, LevelRange, Partition, SupportedFeatures, Topic};
 use model::{BrokerEpoch, BrokerId, ErrorCode, Uuid};
-use wire::internal::metadata_log::{
-    BrokerEndpoint, BrokerFeature, BrokerRegistrationChangeRecord, ControllerEndpoint, ControllerFeature,
-    RegisterBrokerRecord, RegisterControllerRecord,
-};
+use wire::internal::metadata_log::BrokerRegistrationChangeRecord;
 
 use crate::leadership::{Event, change};
 use crate::{Context, Decision};
@@ -198,41 +195,24 @@ pub fn register_broker(
         .features
         .metadata_version()
         .is_none_or(|level| level >= DIRECTORY_ASSIGNMENT);
-    let record = RegisterBrokerRecord {
-        broker_id: id.0,
-        is_migrating_zk_broker: false,
+    let broker = Broker {
+        id,
+        epoch,
         incarnation_id: registration.incarnation_id,
-        broker_epoch: epoch.0,
-        end_points: registration
-            .endpoints
-            .iter()
-            .map(|endpoint| BrokerEndpoint {
-                name: endpoint.name.as_ref().into(),
-                host: endpoint.host.as_ref().into(),
-                port: endpoint.port,
-                security_protocol: endpoint.security_protocol,
-            })
-            .collect(),
-        features: registration
-            .features
-            .iter()
-            .map(|(name, range)| BrokerFeature {
-                name: name.as_ref().into(),
-                min_supported_version: range.min,
-                max_supported_version: range.max,
-            })
-            .collect(),
-        rack: registration.rack.as_deref().map(Into::into),
+        endpoints: registration.endpoints.clone(),
+        features: registration.features.clone(),
+        rack: registration.rack.clone(),
         fenced: true,
         in_controlled_shutdown: false,
+        is_migrating_zk_broker: false,
         log_dirs: if names_directories {
             registration.log_dirs.clone()
         } else {
             Vec::new()
         },
-        cordoned_log_dirs: Some(Vec::new()),
+        cordoned_log_dirs: Vec::new(),
     };
-    records.push(record.into());
+    records.push(broker.to_record().into());
     Decision {
         records,
         reply: Ok(epoch),
@@ -249,32 +229,15 @@ pub fn register_controller(context: &Context<'_>, registration: &ControllerRegis
     {
         return Decision::without_records(());
     }
-    let record = RegisterControllerRecord {
-        controller_id: registration.id,
+    let controller = Controller {
+        id: registration.id,
         incarnation_id: registration.incarnation_id,
         zk_migration_ready: false,
-        end_points: registration
-            .endpoints
-            .iter()
-            .map(|endpoint| ControllerEndpoint {
-                name: endpoint.name.as_ref().into(),
-                host: endpoint.host.as_ref().into(),
-                port: endpoint.port,
-                security_protocol: endpoint.security_protocol,
-            })
-            .collect(),
-        features: registration
-            .features
-            .iter()
-            .map(|(name, range)| ControllerFeature {
-                name: name.as_ref().into(),
-                min_supported_version: range.min,
-                max_supported_version: range.max,
-            })
-            .collect(),
+        endpoints: registration.endpoints.clone(),
+        features: registration.features.clone(),
     };
     Decision {
-        records: vec![record.into()],
+        records: vec![controller.to_record().into()],
         reply: (),
     }
 }
