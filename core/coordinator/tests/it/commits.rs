@@ -153,10 +153,7 @@ a: commit t-0=5:abcd
 fn a_member_commits_with_its_generation() {
     check(
         "
-a: join v3
-    log: g 0 []
-at 3000
-    a: joined 1 range leader=a1 [a1]
+given a, after the delay
 a: commit a1 1 t-0=5
     a: RebalanceInProgress
 a: sync a1 1 a1=x

@@ -89,9 +89,7 @@ at 30000
 fn an_empty_group_without_offsets_goes_at_the_next_round() {
     check(
         "
-a: join v3
-    a: joined 1 range leader=a1 [a1]
-    log: g 0 []
+given a
 a: leave a1
     log: g 2 []
     a: a1 left
@@ -167,9 +165,7 @@ a: fetch t-0
 fn a_group_that_is_entered_while_its_tombstone_is_on_the_way_lives_on() {
     check(
         "
-a: join v3
-    a: joined 1 range leader=a1 [a1]
-    log: g 0 []
+given a
 a: leave a1
     log: g 2 []
     a: a1 left

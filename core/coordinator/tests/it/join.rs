@@ -192,9 +192,7 @@ fn an_id_nobody_gave_out_is_unknown() {
     check_with(
         without_delay(),
         "
-a: join v3
-    a: joined 1 range leader=a1 [a1]
-    log: g 0 []
+given a
 b: join somebody
     b: UnknownMember somebody
 ",
@@ -260,9 +258,7 @@ fn a_second_member_starts_a_rebalance_that_the_first_joins() {
     check_with(
         without_delay(),
         "
-a: join v3
-    a: joined 1 range leader=a1 [a1]
-    log: g 0 []
+given a
 a: sync a1 1 a1=all
     log: g 1 [a1=all]
     a: synced \"all\" consumer range
@@ -309,12 +305,7 @@ heartbeat a1 1
 fn a_follower_that_lost_the_answer_gets_it_again() {
     check(
         "
-a: join v3
-    log: g 0 []
-b: join v3
-at 6000
-    a: joined 1 range leader=a1 [a1 b1]
-    b: joined 1 range leader=a1 []
+given a and b, after the delay
 b: join b1
     b: joined 1 range leader=a1 []
 a: join a1
@@ -335,12 +326,7 @@ fn a_stable_leader_that_joins_again_starts_a_rebalance() {
     check_with(
         without_delay(),
         "
-a: join v3
-    a: joined 1 range leader=a1 [a1]
-    log: g 0 []
-a: sync a1 1 a1=x
-    log: g 1 [a1=x]
-    a: synced \"x\" consumer range
+given a with its assignment
 a: join a1
     a: joined 2 range leader=a1 [a1]
 ",
@@ -351,12 +337,7 @@ a: join a1
 fn a_changed_subscription_starts_a_rebalance() {
     check(
         "
-a: join v3
-    log: g 0 []
-b: join v3
-at 6000
-    a: joined 1 range leader=a1 [a1 b1]
-    b: joined 1 range leader=a1 []
+given a and b, after the delay
 a: sync a1 1
     log: g 1 [a1= b1=]
     a: synced \"\" consumer range
@@ -374,12 +355,7 @@ a: join a1
 fn joining_again_with_something_else_while_others_sync_sends_them_back() {
     check(
         "
-a: join v3
-    log: g 0 []
-b: join v3
-at 6000
-    a: joined 1 range leader=a1 [a1 b1]
-    b: joined 1 range leader=a1 []
+given a and b, after the delay
 b: sync b1 1
 a: join a1 offers=range:more
     b: RebalanceInProgress
@@ -395,9 +371,7 @@ fn a_second_join_of_a_member_supersedes_the_parked_one() {
     check_with(
         without_delay(),
         "
-a: join v3
-    a: joined 1 range leader=a1 [a1]
-    log: g 0 []
+given a
 b: join v3
 again: join b1
     b: RebalanceInProgress b1
@@ -413,9 +387,7 @@ fn a_rebalance_waits_for_members_that_were_told_to_come_back() {
     check_with(
         without_delay(),
         "
-a: join v3
-    a: joined 1 range leader=a1 [a1]
-    log: g 0 []
+given a
 b: join
     b: MemberIdRequired b1
 a: join a1 offers=range:more
@@ -445,9 +417,7 @@ fn a_group_that_was_left_is_entered_again_at_its_generation() {
     check_with(
         without_delay(),
         "
-a: join v3
-    a: joined 1 range leader=a1 [a1]
-    log: g 0 []
+given a
 a: leave a1
     log: g 2 []
     a: a1 left

@@ -18,12 +18,7 @@ fn check(script: &str) {
 fn the_last_member_leaves_an_empty_group_behind() {
     check(
         "
-a: join v3
-    a: joined 1 range leader=a1 [a1]
-    log: g 0 []
-a: sync a1 1 a1=x
-    log: g 1 [a1=x]
-    a: synced \"x\" consumer range
+given a with its assignment
 hold
 a: leave a1
     log: g 2 []
@@ -43,9 +38,7 @@ a: sync a1 2
 fn the_last_leave_succeeds_even_if_it_is_not_written() {
     check(
         "
-a: join v3
-    a: joined 1 range leader=a1 [a1]
-    log: g 0 []
+given a
 fail NotEnoughReplicas
 a: leave a1
     a: a1 left
@@ -61,9 +54,7 @@ b: join v3
 fn several_members_leave_in_one_request_and_the_rest_rebalances_once() {
     check(
         "
-a: join i=one
-    a: joined 1 range leader=a1 [a1/one]
-    log: g 0 []
+given static a
 b: join i=two
 c: join v3
 a: join a1 i=one
@@ -97,9 +88,7 @@ a: leave a1 -/one
 fn a_member_that_leaves_while_it_joins_is_answered() {
     check(
         "
-a: join v3
-    a: joined 1 range leader=a1 [a1]
-    log: g 0 []
+given a
 b: join v3
 x: leave b1
     b: UnknownMember
@@ -114,9 +103,7 @@ a: join a1
 fn a_leave_can_be_what_a_rebalance_waited_for() {
     check(
         "
-a: join v3
-    a: joined 1 range leader=a1 [a1]
-    log: g 0 []
+given a
 b: join v3
 x: leave a1
     b: joined 2 range leader=b1 [b1]
@@ -129,12 +116,7 @@ x: leave a1
 fn an_id_that_was_given_out_can_be_given_back() {
     check(
         "
-a: join v3
-    a: joined 1 range leader=a1 [a1]
-    log: g 0 []
-a: sync a1 1 a1=x
-    log: g 1 [a1=x]
-    a: synced \"x\" consumer range
+given a with its assignment
 b: join
     b: MemberIdRequired b1
 x: leave b1
@@ -151,9 +133,7 @@ b: join b1
 fn the_leader_leaves_and_another_member_leads() {
     check(
         "
-a: join v3
-    a: joined 1 range leader=a1 [a1]
-    log: g 0 []
+given a
 b: join v3
 a: join a1
     a: joined 2 range leader=a1 [a1 b1]

@@ -17,9 +17,7 @@ fn a_full_group_refuses_new_members() {
     check_with(
         small(),
         "
-a: join v3
-    a: joined 1 range leader=a1 [a1]
-    log: g 0 []
+given a
 b: join v3
 a: join a1
     a: joined 2 range leader=a1 [a1 b1]
@@ -39,9 +37,7 @@ fn while_it_gathers_a_full_group_keeps_who_waits_already() {
     check_with(
         small(),
         "
-a: join v3
-    a: joined 1 range leader=a1 [a1]
-    log: g 0 []
+given a
 b: join v3
 c: join v3
 a: join a1
@@ -127,9 +123,7 @@ fn a_loaded_group_that_is_too_large_rebalances_and_keeps_who_comes_first() {
             ..small()
         },
         "
-a: join v3
-    a: joined 1 range leader=a1 [a1]
-    log: g 0 []
+given a
 b: join v3
     b: GroupFull
 ",

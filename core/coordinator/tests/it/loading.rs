@@ -55,9 +55,7 @@ at 28000
 fn a_rebalance_in_progress_is_forgotten_and_its_members_start_anew() {
     check(
         "
-a: join v3
-    a: joined 1 range leader=a1 [a1]
-    log: g 0 []
+given a
 restart
 heartbeat a1 1
     UnknownMember
@@ -73,9 +71,7 @@ a: join v3
 fn a_follower_that_joins_unchanged_keeps_its_generation_after_the_move() {
     check(
         "
-a: join v3
-    a: joined 1 range leader=a1 [a1]
-    log: g 0 []
+given a
 b: join v3
 a: join a1
     a: joined 2 range leader=a1 [a1 b1]
@@ -103,12 +99,7 @@ fn an_empty_group_keeps_its_generation_and_the_time_since_when_it_is_empty() {
     check_with(
         config,
         "
-a: join v3
-    a: joined 1 range leader=a1 [a1]
-    log: g 0 []
-a: sync a1 1 a1=x
-    log: g 1 [a1=x]
-    a: synced \"x\" consumer range
+given a with its assignment
 a: commit a1 1 t-0=5
     log: g t-0=5
     a: ok

@@ -9,6 +9,8 @@
 //!     a: joined 1 range leader=a1 [a1]
 //! ```
 //!
+//! A line `given ..` is one of [`OPENINGS`]: commands and what comes out of them, as if they stood there.
+//!
 //! A write is committed at once, unless the script says `hold` (until `release`, or as far as `high-watermark N`), or
 //! `fail ERROR` (the next one).
 
@@ -24,6 +26,79 @@ use coordinator::{
 };
 use model::Uuid;
 
+/// How many scripts open: a group is formed, with its delay or, where a test's limits have none, without.
+const OPENINGS: &[(&str, &str)] = &[
+    (
+        "given a and b, after the delay",
+        "\
+a: join v3
+    log: g 0 []
+b: join v3
+at 6000
+    a: joined 1 range leader=a1 [a1 b1]
+    b: joined 1 range leader=a1 []
+",
+    ),
+    (
+        "given a, after the delay",
+        "\
+a: join v3
+    log: g 0 []
+at 3000
+    a: joined 1 range leader=a1 [a1]
+",
+    ),
+    (
+        "given a with its assignment",
+        "\
+a: join v3
+    a: joined 1 range leader=a1 [a1]
+    log: g 0 []
+a: sync a1 1 a1=x
+    log: g 1 [a1=x]
+    a: synced \"x\" consumer range
+",
+    ),
+    (
+        "given static a with its assignment",
+        "\
+a: join i=one
+    a: joined 1 range leader=a1 [a1/one]
+    log: g 0 []
+a: sync a1 1 i=one a1=x
+    log: g 1 [a1/one=x]
+    a: synced \"x\" consumer range
+",
+    ),
+    (
+        "given a",
+        "\
+a: join v3
+    a: joined 1 range leader=a1 [a1]
+    log: g 0 []
+",
+    ),
+    (
+        "given static a",
+        "\
+a: join i=one
+    a: joined 1 range leader=a1 [a1/one]
+    log: g 0 []
+",
+    ),
+];
+
+/// The lines of a script, its opening spelled out.
+fn lines(script: &str) -> Vec<&str> {
+    let spelled_out = script
+        .lines()
+        .flat_map(|line| match OPENINGS.iter().find(|(name, _)| *name == line) {
+            Some((_, opening)) => opening.lines().collect(),
+            None => vec![line],
+        });
+    spelled_out.filter(|line| !line.trim().is_empty()).collect()
+}
+
 /// Runs a script against a new shard with the default limits.
 pub(crate) fn check(script: &str) {
     check_with(GroupConfig::default(), script);
@@ -33,17 +108,14 @@ pub(crate) fn check(script: &str) {
 pub(crate) fn check_with(config: GroupConfig, script: &str) {
     let mut stage = Stage::new(config);
     let mut actual = String::new();
-    for line in script
-        .lines()
-        .filter(|line| !line.trim().is_empty() && !line.starts_with(' '))
-    {
+    let expected = lines(script);
+    for line in expected.iter().filter(|line| !line.starts_with(' ')) {
         let _ = writeln!(actual, "{line}");
         stage.run(line);
         for output in stage.output.drain(..) {
             let _ = writeln!(actual, "    {output}");
         }
     }
-    let expected: Vec<&str> = script.lines().filter(|line| !line.trim().is_empty()).collect();
     let actual_lines: Vec<&str> = actual.lines().collect();
     assert!(expected == actual_lines, "the script went like this:\n{actual}");
 }

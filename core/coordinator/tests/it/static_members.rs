@@ -32,9 +32,7 @@ a: sync a1 1 i=one a1=x
 fn a_follower_that_restarts_keeps_its_assignment_without_a_rebalance() {
     check(
         "
-a: join i=one
-    a: joined 1 range leader=a1 [a1/one]
-    log: g 0 []
+given static a
 b: join i=two
 a: join a1 i=one
     a: joined 2 range leader=a1 [a1/one b1/two]
@@ -61,12 +59,7 @@ heartbeat b2 2 i=two
 fn a_leader_that_restarts_is_told_to_skip_the_assignment() {
     check(
         "
-a: join i=one
-    a: joined 1 range leader=a1 [a1/one]
-    log: g 0 []
-a: sync a1 1 i=one a1=x
-    log: g 1 [a1/one=x]
-    a: synced \"x\" consumer range
+given static a with its assignment
 a: join i=one
     log: g 1 [a2/one=x]
     a: joined 1 range leader=a2 [a2/one] skip
@@ -119,12 +112,7 @@ at 20000
 fn the_former_self_is_fenced_in_every_request() {
     check(
         "
-a: join i=one
-    a: joined 1 range leader=a1 [a1/one]
-    log: g 0 []
-a: sync a1 1 i=one a1=x
-    log: g 1 [a1/one=x]
-    a: synced \"x\" consumer range
+given static a with its assignment
 b: join i=one
     log: g 1 [b1/one=x]
     b: joined 1 range leader=b1 [b1/one] skip
@@ -148,9 +136,7 @@ heartbeat a1 1
 fn parked_requests_of_the_former_self_are_fenced() {
     check(
         "
-a: join i=one
-    a: joined 1 range leader=a1 [a1/one]
-    log: g 0 []
+given static a
 b: join i=two
 again: join i=two
     b: FencedInstance b1
@@ -172,9 +158,7 @@ a: join a1 i=one
 fn a_restart_while_the_group_syncs_starts_the_rebalance_again() {
     check(
         "
-a: join i=one
-    a: joined 1 range leader=a1 [a1/one]
-    log: g 0 []
+given static a
 b: join i=two
 a: join a1 i=one
     a: joined 2 range leader=a1 [a1/one b1/two]
@@ -254,12 +238,7 @@ at 30000
 fn a_restart_that_is_not_written_brings_the_former_self_back() {
     check(
         "
-a: join i=one
-    a: joined 1 range leader=a1 [a1/one]
-    log: g 0 []
-a: sync a1 1 i=one a1=x
-    log: g 1 [a1/one=x]
-    a: synced \"x\" consumer range
+given static a with its assignment
 fail NotLeader
 b: join i=one offers=range,other client=other
     b: NotLeader
@@ -275,12 +254,7 @@ describe g
 fn a_restart_is_answered_by_the_rebalance_that_overtakes_its_write() {
     check(
         "
-a: join i=one
-    a: joined 1 range leader=a1 [a1/one]
-    log: g 0 []
-a: sync a1 1 i=one a1=x
-    log: g 1 [a1/one=x]
-    a: synced \"x\" consumer range
+given static a with its assignment
 hold
 b: join i=one
     log: g 1 [b1/one=x]
@@ -299,9 +273,7 @@ b: sync b1 2 i=one b1=x c1=y
 fn an_unknown_instance_with_an_id_is_refused() {
     check(
         "
-a: join i=one
-    a: joined 1 range leader=a1 [a1/one]
-    log: g 0 []
+given static a
 b: join b1 i=other
     b: UnknownMember b1
 c: join

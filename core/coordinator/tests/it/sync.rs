@@ -8,12 +8,7 @@ use crate::stage::check;
 fn a_follower_waits_for_the_leader_then_gets_its_share() {
     check(
         "
-a: join v3
-    log: g 0 []
-b: join v3
-at 6000
-    a: joined 1 range leader=a1 [a1 b1]
-    b: joined 1 range leader=a1 []
+given a and b, after the delay
 b: sync b1 1
 a: sync a1 1 a1=left b1=right
     log: g 1 [a1=left b1=right]
@@ -29,12 +24,7 @@ describe g
 fn a_member_the_leader_left_out_gets_an_empty_share() {
     check(
         "
-a: join v3
-    log: g 0 []
-b: join v3
-at 6000
-    a: joined 1 range leader=a1 [a1 b1]
-    b: joined 1 range leader=a1 []
+given a and b, after the delay
 a: sync a1 1 a1=all stranger=some
     log: g 1 [a1=all b1=]
     a: synced \"all\" consumer range
@@ -48,12 +38,7 @@ b: sync b1 1
 fn only_the_leader_assigns() {
     check(
         "
-a: join v3
-    log: g 0 []
-b: join v3
-at 6000
-    a: joined 1 range leader=a1 [a1 b1]
-    b: joined 1 range leader=a1 []
+given a and b, after the delay
 b: sync b1 1 a1=mine b1=mine
 a: sync a1 1 a1=x b1=y
     log: g 1 [a1=x b1=y]
@@ -67,10 +52,7 @@ a: sync a1 1 a1=x b1=y
 fn an_assignment_is_given_out_when_it_is_committed() {
     check(
         "
-a: join v3
-    log: g 0 []
-at 3000
-    a: joined 1 range leader=a1 [a1]
+given a, after the delay
 hold
 a: sync a1 1 a1=x
     log: g 1 [a1=x]
@@ -88,10 +70,7 @@ describe g
 fn a_leader_that_syncs_twice_writes_once() {
     check(
         "
-a: join v3
-    log: g 0 []
-at 3000
-    a: joined 1 range leader=a1 [a1]
+given a, after the delay
 hold
 a: sync a1 1 a1=x
     log: g 1 [a1=x]
@@ -107,12 +86,7 @@ release
 fn an_assignment_that_cannot_be_written_sends_everybody_back() {
     check(
         "
-a: join v3
-    log: g 0 []
-b: join v3
-at 6000
-    a: joined 1 range leader=a1 [a1 b1]
-    b: joined 1 range leader=a1 []
+given a and b, after the delay
 b: sync b1 1
 fail TooLarge
 a: sync a1 1 a1=x b1=y
@@ -128,10 +102,7 @@ heartbeat a1 1
 fn an_assignment_that_is_not_committed_in_time_sends_everybody_back() {
     check(
         "
-a: join v3
-    log: g 0 []
-at 3000
-    a: joined 1 range leader=a1 [a1]
+given a, after the delay
 hold
 a: sync a1 1 a1=x
     log: g 1 [a1=x]
@@ -151,10 +122,7 @@ heartbeat a1 1
 fn an_assignment_that_a_rebalance_overtook_is_not_given_out() {
     check(
         "
-a: join v3
-    log: g 0 []
-at 3000
-    a: joined 1 range leader=a1 [a1]
+given a, after the delay
 hold
 a: sync a1 1 a1=x
     log: g 1 [a1=x]

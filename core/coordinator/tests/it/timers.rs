@@ -176,9 +176,7 @@ at 10000
 fn many_members_expire_at_once_and_leave_an_empty_group() {
     check(
         "
-a: join v3
-    a: joined 1 range leader=a1 [a1]
-    log: g 0 []
+given a
 b: join v3
 c: join v3
 a: join a1

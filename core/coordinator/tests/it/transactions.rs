@@ -166,10 +166,7 @@ a: fetch
 fn a_rebalance_between_a_transactional_commit_and_its_marker_changes_nothing() {
     check(
         "
-a: join v3
-    log: g 0 []
-at 3000
-    a: joined 1 range leader=a1 [a1]
+given a, after the delay
 transact 7 t-0=9
 a: leave a1
     log: g 2 []
