@@ -74,8 +74,11 @@ fn disk_error(path: &Path) -> impl Fn(io::Error) -> OpenError + '_ {
 impl LogDir {
     /// Takes the lock of a directory, making it where there is none (rule 104).
     pub fn open(disk: Arc<dyn Disk>, path: &Path) -> Result<LogDir, OpenError> {
-        if !disk.exists(path).map_err(disk_error(path))? {
-            create_dir_durably(&*disk, path).map_err(disk_error(path))?;
+        let was_there = disk.exists(path).map_err(disk_error(path))?;
+        match create_dir_durably(&*disk, path) {
+            // Who made it may not have synced its name; but a parent may be closed to us.
+            Err(error) if was_there && error.kind() == io::ErrorKind::PermissionDenied => {}
+            done => done.map_err(disk_error(path))?,
         }
         let lock = disk
             .lock_dir(path)
