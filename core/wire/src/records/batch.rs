@@ -3,6 +3,7 @@
 use bytes::Bytes;
 use model::Offset;
 
+use super::builder::Producer;
 use super::codec::{DecompressionLimit, decompress};
 use super::header::{
     BATCH_HEADER_SIZE, BatchError, BatchHeader, CRC_START, ENTRY_PREFIX_SIZE, EntryPrefix, TimestampType,
@@ -47,6 +48,19 @@ impl Batch {
     /// The records as they lie in the batch, compressed or not.
     pub fn stored_records(&self) -> Bytes {
         self.bytes.slice(BATCH_HEADER_SIZE.min(self.bytes.len())..)
+    }
+
+    /// The same records of a producer with another id, epoch or sequence number.
+    pub fn renumbered(&self, producer: Producer) -> Bytes {
+        let records = self.stored_records();
+        let header = BatchHeader {
+            producer_id: producer.id,
+            producer_epoch: producer.epoch,
+            base_sequence: producer.base_sequence,
+            ..self.header
+        };
+        let head = header.sealed(&records).to_bytes();
+        [&head[..], &records].concat().into()
     }
 
     /// Rule 5: the checksum of everything from the attributes on.

@@ -6,7 +6,7 @@ use model::{LeaderEpoch, Offset, ProducerEpoch, ProducerId};
 use super::codec::{Codec, CodecError, Compression, compress};
 use super::control::{ControlRecordType, EndTransactionMarker};
 use super::cursor::{put_varint, put_varlong, varint_size, varlong_size};
-use super::header::{Attributes, BATCH_HEADER_SIZE, BatchHeader, CRC_START, LOG_OVERHEAD, TimestampType};
+use super::header::{Attributes, BATCH_HEADER_SIZE, BatchHeader, LOG_OVERHEAD, TimestampType};
 use super::record::HeaderRef;
 
 /// Why a batch cannot be built.
@@ -50,6 +50,15 @@ pub struct Producer {
     pub base_sequence: i32,
 }
 
+impl Producer {
+    /// No producer.
+    pub const NONE: Producer = Producer {
+        id: ProducerId::NONE,
+        epoch: ProducerEpoch::NONE,
+        base_sequence: -1,
+    };
+}
+
 /// A batch under construction. The default is what a plain producer sends: base offset 0, create time, no producer.
 #[derive(Clone, Debug)]
 pub struct BatchBuilder {
@@ -63,7 +72,8 @@ pub struct BatchBuilder {
     max_timestamp: i64,
     last_offset_delta: i32,
     count: i32,
-    records: Vec<u8>,
+    /// Room for the header, then the records.
+    bytes: Vec<u8>,
 }
 
 impl Default for BatchBuilder {
@@ -75,22 +85,25 @@ impl Default for BatchBuilder {
 impl BatchBuilder {
     /// An empty batch.
     pub fn new() -> BatchBuilder {
+        BatchBuilder::with_capacity(BATCH_HEADER_SIZE)
+    }
+
+    /// An empty batch that will not move until it has more than `size` bytes, header included.
+    pub fn with_capacity(size: usize) -> BatchBuilder {
+        let mut bytes = Vec::with_capacity(size.max(BATCH_HEADER_SIZE));
+        bytes.resize(BATCH_HEADER_SIZE, 0);
         BatchBuilder {
             base_offset: Offset::ZERO,
             leader_epoch: LeaderEpoch::NONE,
             attributes: Attributes::default(),
             compression: Compression::NONE,
-            producer: Producer {
-                id: ProducerId::NONE,
-                epoch: ProducerEpoch::NONE,
-                base_sequence: -1,
-            },
+            producer: Producer::NONE,
             append_time: None,
             base_timestamp: -1,
             max_timestamp: -1,
             last_offset_delta: -1,
             count: 0,
-            records: Vec::new(),
+            bytes,
         }
     }
 
@@ -162,7 +175,7 @@ impl BatchBuilder {
 
     /// The size so far, uncompressed.
     pub fn size(&self) -> usize {
-        BATCH_HEADER_SIZE + self.records.len()
+        self.bytes.len()
     }
 
     /// Appends a record at the next offset.
@@ -219,16 +232,16 @@ impl BatchBuilder {
         let fits = |size: usize| i32::try_from(size).map_err(|_| BuildError::TooLarge(size));
         fits(total)?;
 
-        put_varint(&mut self.records, fits(length)?);
-        self.records.push(0);
-        put_varlong(&mut self.records, timestamp_delta);
-        put_varint(&mut self.records, offset_delta);
-        put_nullable(&mut self.records, key);
-        put_nullable(&mut self.records, value);
-        put_varint(&mut self.records, fits(headers.len())?);
+        put_varint(&mut self.bytes, fits(length)?);
+        self.bytes.push(0);
+        put_varlong(&mut self.bytes, timestamp_delta);
+        put_varint(&mut self.bytes, offset_delta);
+        put_nullable(&mut self.bytes, key);
+        put_nullable(&mut self.bytes, value);
+        put_varint(&mut self.bytes, fits(headers.len())?);
         for header in headers {
-            put_nullable(&mut self.records, Some(header.key));
-            put_nullable(&mut self.records, header.value);
+            put_nullable(&mut self.bytes, Some(header.key));
+            put_nullable(&mut self.bytes, header.value);
         }
         self.max_timestamp = if self.count == 0 {
             timestamp
@@ -257,12 +270,17 @@ impl BatchBuilder {
         if self.count == 0 {
             return Err(BuildError::Empty);
         }
-        let records = match self.compression.codec {
-            Codec::None => self.records,
-            _ => compress(self.compression, &self.records)?,
-        };
-        let size = BATCH_HEADER_SIZE + records.len();
-        let mut header = BatchHeader {
+        let mut bytes = self.bytes;
+        if self.compression.codec != Codec::None {
+            let records = compress(
+                self.compression,
+                bytes.get(BATCH_HEADER_SIZE..).unwrap_or_default(),
+            )?;
+            bytes.truncate(BATCH_HEADER_SIZE);
+            bytes.extend_from_slice(&records);
+        }
+        let size = bytes.len();
+        let header = BatchHeader {
             base_offset: self.base_offset,
             batch_length: i32::try_from(size - LOG_OVERHEAD).map_err(|_| BuildError::TooLarge(size))?,
             leader_epoch: self.leader_epoch,
@@ -276,11 +294,9 @@ impl BatchBuilder {
             base_sequence: self.producer.base_sequence,
             record_count: self.count,
         };
-        let crc = crc32c::crc32c(header.to_bytes().get(CRC_START..).unwrap_or_default());
-        header.crc = crc32c::crc32c_append(crc, &records);
-        let mut bytes = Vec::with_capacity(size);
-        bytes.extend_from_slice(&header.to_bytes());
-        bytes.extend_from_slice(&records);
+        if let Some((head, records)) = bytes.split_first_chunk_mut() {
+            *head = header.sealed(records).to_bytes();
+        }
         Ok(bytes.into())
     }
 }

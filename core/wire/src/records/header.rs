@@ -243,6 +243,14 @@ impl BatchHeader {
         })
     }
 
+    /// This with the checksum of itself and the records behind it, as they are stored.
+    #[must_use]
+    pub fn sealed(mut self, stored_records: &[u8]) -> BatchHeader {
+        let covered = crc32c::crc32c(self.to_bytes().get(CRC_START..).unwrap_or_default());
+        self.crc = crc32c::crc32c_append(covered, stored_records);
+        self
+    }
+
     /// The header as it lies on disk.
     pub fn to_bytes(&self) -> [u8; BATCH_HEADER_SIZE] {
         let mut bytes = [0; BATCH_HEADER_SIZE];

@@ -53,9 +53,7 @@ impl BatchPrefix {
                     .with_timestamp_type(TimestampType::LogAppendTime);
             }
         }
-        let covered = header.to_bytes();
-        let crc = crc32c::crc32c(covered.get(CRC_START..).unwrap_or_default());
-        header.crc = crc32c::crc32c_append(crc, &batch.stored_records());
+        let header = header.sealed(&batch.stored_records());
         BatchPrefix {
             bytes: header.to_bytes(),
             length: BATCH_HEADER_SIZE,

@@ -226,6 +226,16 @@ pub struct RecordHeader {
     pub value: Option<Bytes>,
 }
 
+impl RecordHeader {
+    /// The same, borrowed.
+    pub fn borrowed(&self) -> HeaderRef<'_> {
+        HeaderRef {
+            key: &self.key,
+            value: self.value.as_deref(),
+        }
+    }
+}
+
 /// A record with its absolute offset and time: key, value and headers are slices of the batch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Record {
