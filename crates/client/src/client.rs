@@ -33,14 +33,26 @@ pub struct Client {
     inner: Arc<Inner>,
 }
 
-/// The place of the connection to one address: locked while it is being opened.
+/// What a connection is for. Answers come in the order of requests: one that waits at the broker, for records or for the
+/// members of a group, must not hold up others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Use {
+    /// What is answered at once, and produce requests.
+    Calls,
+    /// Fetch requests.
+    Fetches,
+    /// The coordinators of groups.
+    Groups,
+}
+
+/// The place of the connection to one address for one use: locked while it is being opened.
 type Slot = Arc<tokio::sync::Mutex<Option<Connection>>>;
 
 #[derive(Debug)]
 struct Inner {
     config: ClientConfig,
     metadata: ArcSwap<Metadata>,
-    slots: Mutex<BTreeMap<String, Slot>>,
+    slots: Mutex<BTreeMap<(Use, String), Slot>>,
     coordinators: Mutex<HashMap<String, Broker>>,
 }
 
@@ -95,6 +107,11 @@ impl Client {
     /// What is known of the cluster at present. Empty before the first call that needs it.
     pub fn metadata(&self) -> Arc<Metadata> {
         self.inner.metadata.load_full()
+    }
+
+    /// The same without taking a share of it, for a moment.
+    pub(crate) fn current_metadata(&self) -> arc_swap::Guard<Arc<Metadata>> {
+        self.inner.metadata.load()
     }
 
     /// The topic of a name, from the cache where that is fresh. With [`WhenMissing::Fail`], the error of a topic that does
@@ -191,12 +208,12 @@ impl Client {
     }
 
     /// A connection to an address, opened where there is none.
-    async fn to_address(&self, address: &str) -> Result<Connection, ClientError> {
+    async fn to_address(&self, address: &str, usage: Use) -> Result<Connection, ClientError> {
         let slot = self
             .inner
             .slots
             .lock()
-            .entry(address.to_owned())
+            .entry((usage, address.to_owned()))
             .or_default()
             .clone();
         let mut place = slot.lock().await;
@@ -210,24 +227,28 @@ impl Client {
     }
 
     /// A connection to the broker of an id.
-    pub(crate) async fn to_broker(&self, id: i32) -> Result<Connection, ClientError> {
+    pub(crate) async fn to_broker(&self, id: i32, usage: Use) -> Result<Connection, ClientError> {
         let known = self.metadata().brokers.get(&id).map(Broker::address);
         match known {
-            Some(address) => self.to_address(&address).await,
+            Some(address) => self.to_address(&address, usage).await,
             None => {
                 self.refresh_topics(&[""; 0], WhenMissing::Fail).await?;
                 let Some(address) = self.metadata().brokers.get(&id).map(Broker::address) else {
                     let reason = format!("the cluster does not list broker {id} at present");
                     return Err(ClientError::Unreachable(reason.into()));
                 };
-                self.to_address(&address).await
+                self.to_address(&address, usage).await
             }
         }
     }
 
     /// A connection to any broker: an open one, else one of the cluster, else one of the bootstrap servers.
     pub(crate) async fn to_any(&self) -> Result<Connection, ClientError> {
-        let slots: Vec<Slot> = self.inner.slots.lock().values().cloned().collect();
+        let slots: Vec<Slot> = {
+            let slots = self.inner.slots.lock();
+            let calls = slots.iter().filter(|((usage, _), _)| *usage == Use::Calls);
+            calls.map(|(_, slot)| slot.clone()).collect()
+        };
         let open = slots.iter().find_map(|slot| {
             let place = slot.try_lock().ok()?;
             place.as_ref().filter(|connection| connection.is_open()).cloned()
@@ -239,7 +260,7 @@ impl Client {
         let known = metadata.brokers.values().map(Broker::address);
         let mut failures: Vec<String> = Vec::new();
         for address in known.chain(self.config().bootstrap_servers.iter().cloned()) {
-            match self.to_address(&address).await {
+            match self.to_address(&address, Use::Calls).await {
                 Ok(connection) => return Ok(connection),
                 Err(error) => failures.push(error.to_string()),
             }
@@ -252,7 +273,7 @@ impl Client {
     pub(crate) async fn to_controller(&self) -> Result<Connection, ClientError> {
         self.brokers().await?;
         match self.metadata().controller {
-            Some(id) => self.to_broker(id).await,
+            Some(id) => self.to_broker(id, Use::Calls).await,
             None => self.to_any().await,
         }
     }
@@ -312,7 +333,7 @@ impl Client {
     /// A connection to the coordinator of a group.
     pub(crate) async fn to_coordinator(&self, group: &str) -> Result<Connection, ClientError> {
         let broker = self.coordinator(group).await?;
-        let connected = self.to_address(&broker.address()).await;
+        let connected = self.to_address(&broker.address(), Use::Groups).await;
         if connected.is_err() {
             self.forget_coordinator(group);
         }

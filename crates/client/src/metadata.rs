@@ -64,7 +64,10 @@ pub struct Topic {
 impl Topic {
     /// The partition of an index.
     pub fn partition(&self, index: i32) -> Option<&Partition> {
-        self.partitions.iter().find(|partition| partition.index == index)
+        let place = self
+            .partitions
+            .binary_search_by_key(&index, |partition| partition.index);
+        self.partitions.get(place.ok()?)
     }
 }
 

@@ -3,7 +3,7 @@
 use wire::messages::describe_configs::{DescribeConfigsRequest, DescribeConfigsResource};
 
 use crate::admin::Outcomes;
-use crate::client::Client;
+use crate::client::{Client, Use};
 use crate::error::{BrokerError, ClientError};
 
 /// Something that has settings.
@@ -63,7 +63,7 @@ impl Client {
         });
         self.retry("describing configurations", || async {
             let connection = match broker {
-                Some(id) => self.to_broker(id).await?,
+                Some(id) => self.to_broker(id, Use::Calls).await?,
                 None => self.to_any().await?,
             };
             let response = connection.call(&request, self.config().request_timeout).await?;

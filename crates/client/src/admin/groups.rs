@@ -18,7 +18,7 @@ use wire::messages::offset_fetch::{
     OffsetFetchResponse,
 };
 
-use crate::client::{Client, WhenMissing};
+use crate::client::{Client, Use, WhenMissing};
 use crate::error::{BrokerError, ClientError};
 
 /// A group as lists show it.
@@ -79,7 +79,7 @@ impl Client {
         for broker in self.brokers().await?.into_keys() {
             let listed = self
                 .retry("listing groups", || async {
-                    let connection = self.to_broker(broker).await?;
+                    let connection = self.to_broker(broker, Use::Calls).await?;
                     let response = connection.call(&request, self.config().request_timeout).await?;
                     match BrokerError::from_code(response.error_code, None) {
                         Some(error) => Err(ClientError::broker("listing groups", error)),

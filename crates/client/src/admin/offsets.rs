@@ -7,7 +7,7 @@ use model::{ErrorCode, TopicPartition};
 use parking_lot::Mutex;
 use wire::messages::list_offsets::{ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic};
 
-use crate::client::{Client, WhenMissing};
+use crate::client::{Client, Use, WhenMissing};
 use crate::config::IsolationLevel;
 use crate::error::{BrokerError, ClientError};
 
@@ -165,7 +165,7 @@ impl Client {
             topics: topics.into_iter().map(topic).collect(),
             timeout_ms: self.timeout_ms(),
         };
-        let connection = self.to_broker(leader).await?;
+        let connection = self.to_broker(leader, Use::Calls).await?;
         let response = connection.call(&request, self.config().request_timeout).await?;
         for topic in response.topics {
             let name: Arc<str> = Arc::from(&*topic.name);

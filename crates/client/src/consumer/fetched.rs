@@ -8,7 +8,8 @@ use bytes::Bytes;
 use model::TopicPartition;
 use wire::messages::fetch::AbortedTransaction;
 use wire::records::{
-    Batch, BatchError, ControlRecordType, DecompressionLimit, Entries, Entry, Record, TimestampType, entries,
+    Batch, BatchError, ControlRecordType, DecompressionLimit, Entries, Entry, Record, RecordError,
+    RecordIter, TimestampType, entries,
 };
 
 use crate::config::ConsumerConfig;
@@ -21,8 +22,10 @@ pub(crate) struct Fetched {
     pub(crate) partition: TopicPartition,
     /// The position the fetch was for, by its serial number: records of an older one are worthless.
     pub(crate) serial: u64,
+    /// Behind the last batch that is whole: where the next fetch goes on.
+    end: i64,
     entries: Entries,
-    records: vec::IntoIter<Record>,
+    records: Opened,
     timestamp_type: Option<TimestampType>,
     leader_epoch: i32,
     next_offset: i64,
@@ -33,6 +36,25 @@ pub(crate) struct Fetched {
     to_begin: Option<Vec<AbortedTransaction>>,
     /// The producers whose transaction at this point is an aborted one.
     aborting: BTreeSet<i64>,
+    /// What is wrong with the next batch.
+    failure: Option<ClientError>,
+}
+
+/// The records of the entry that is being given out.
+#[derive(Debug)]
+enum Opened {
+    Batch(RecordIter),
+    /// Old messages, which are read at once.
+    Messages(vec::IntoIter<Record>),
+}
+
+impl Opened {
+    fn next(&mut self) -> Option<Result<Record, RecordError>> {
+        match self {
+            Opened::Batch(records) => records.next(),
+            Opened::Messages(records) => records.next().map(Ok),
+        }
+    }
 }
 
 impl Fetched {
@@ -46,8 +68,14 @@ impl Fetched {
         Fetched {
             partition,
             serial,
+            end: entries(bytes)
+                .map_while(Result::ok)
+                .last()
+                .map_or(position, |last| {
+                    position.max(last.last_offset().0.saturating_add(1))
+                }),
             entries: entries(bytes),
-            records: Vec::new().into_iter(),
+            records: Opened::Messages(Vec::new().into_iter()),
             timestamp_type: None,
             leader_epoch: -1,
             next_offset: position,
@@ -55,6 +83,7 @@ impl Fetched {
             checks_crc: config.check_crcs,
             to_begin: None,
             aborting: BTreeSet::new(),
+            failure: None,
         }
     }
 
@@ -70,43 +99,66 @@ impl Fetched {
         self.next_offset
     }
 
+    /// The offset after all of them.
+    pub(crate) fn end(&self) -> i64 {
+        self.end
+    }
+
     /// The epoch of the batch the last record was in; -1 when unknown.
     pub(crate) fn leader_epoch(&self) -> i32 {
         self.leader_epoch
     }
 
-    /// The next record; `None` when there is none left.
-    pub(crate) fn next_record(&mut self) -> Result<Option<ConsumerRecord>, ClientError> {
-        loop {
+    /// Moves records until there are `limit`, or it has no more, which is true then. An error comes again at every call.
+    pub(crate) fn read_into(
+        &mut self,
+        records: &mut Vec<ConsumerRecord>,
+        limit: usize,
+    ) -> Result<bool, ClientError> {
+        if let Some(failure) = &self.failure {
+            return Err(failure.clone());
+        }
+        let read = self.try_read_into(records, limit);
+        if let Err(failure) = &read {
+            self.failure = Some(failure.clone());
+        }
+        read
+    }
+
+    fn try_read_into(
+        &mut self,
+        records: &mut Vec<ConsumerRecord>,
+        limit: usize,
+    ) -> Result<bool, ClientError> {
+        while records.len() < limit {
             if let Some(record) = self.records.next() {
+                let record = record.map_err(|error| self.corrupt(&error.to_string()))?;
                 let offset = record.offset.0;
-                if offset < self.next_offset {
-                    continue;
+                if offset >= self.next_offset {
+                    self.next_offset = offset.saturating_add(1);
+                    records.push(ConsumerRecord {
+                        partition: self.partition.clone(),
+                        offset,
+                        timestamp: record.timestamp,
+                        timestamp_type: self.timestamp_type,
+                        leader_epoch: self.leader_epoch,
+                        key: record.key,
+                        value: record.value,
+                        headers: record.headers,
+                    });
                 }
-                self.next_offset = offset.saturating_add(1);
-                return Ok(Some(ConsumerRecord {
-                    partition: self.partition.clone(),
-                    offset,
-                    timestamp: record.timestamp,
-                    timestamp_type: self.timestamp_type,
-                    leader_epoch: self.leader_epoch,
-                    key: record.key,
-                    value: record.value,
-                    headers: record.headers,
-                }));
+                continue;
             }
             // Compaction may have removed the last records of the batch just finished.
             self.next_offset = self.next_offset.max(self.batch_end);
-            let Some(entry) = self.entries.next() else {
-                return Ok(None);
-            };
-            match entry {
-                Ok(entry) => self.open(&entry)?,
+            match self.entries.next() {
+                Some(Ok(entry)) => self.open(&entry)?,
                 // The broker cuts the last batch where the answer is full.
-                Err(BatchError::Truncated { .. }) => return Ok(None),
-                Err(error) => return Err(self.corrupt(&error.to_string())),
+                None | Some(Err(BatchError::Truncated { .. })) => return Ok(true),
+                Some(Err(error)) => return Err(self.corrupt(&error.to_string())),
             }
         }
+        Ok(false)
     }
 
     fn open(&mut self, entry: &Entry) -> Result<(), ClientError> {
@@ -128,10 +180,14 @@ impl Fetched {
             Entry::Batch(batch) => batch.header().leader_epoch.0,
             Entry::Message(_) => -1,
         };
-        let records = entry
-            .records(DecompressionLimit::default())
-            .map_err(|error| self.corrupt(&error.to_string()))?;
-        self.records = records.into_iter();
+        let limit = DecompressionLimit::default();
+        let records = match entry {
+            Entry::Batch(batch) => batch.records(limit).map(Opened::Batch),
+            Entry::Message(_) => entry
+                .records(limit)
+                .map(|records| Opened::Messages(records.into_iter())),
+        };
+        self.records = records.map_err(|error| self.corrupt(&error.to_string()))?;
         Ok(())
     }
 

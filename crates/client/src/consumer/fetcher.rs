@@ -1,4 +1,5 @@
-//! Fetches ahead: one request at a time to each broker, for the partitions of which nothing is waiting to be given out.
+//! Fetches ahead: one request at a time to each broker. While the records of one answer are given out, the next is on its
+//! way; a partition with two answers waiting is not asked for.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::sync::Arc;
@@ -12,14 +13,19 @@ use wire::messages::fetch::{
     FetchPartition, FetchRequest, FetchResponse, FetchTopic, ForgottenTopic, PartitionData,
 };
 
-use crate::client::{Client, WhenMissing};
+use crate::client::{Client, Use, WhenMissing};
 use crate::config::{ConsumerConfig, IsolationLevel};
 use crate::consumer::fetched::Fetched;
+use crate::consumer::metrics::ConsumerMetrics;
 use crate::consumer::positions::{Place, Positions};
 use crate::consumer::record::ConsumerRecord;
 use crate::consumer::session::{FetchSession, SessionRequest, Wanted};
 use crate::error::{BrokerError, ClientError};
 
+/// Answers of one partition that wait to be given out, at most.
+const AHEAD: usize = 2;
+/// Records of one poll that have room from the start.
+const RESERVED: usize = 500;
 /// The first version that names topics by nothing but their ids.
 const NAMED_BY_ID_FROM: i16 = 13;
 
@@ -38,6 +44,7 @@ struct Answer {
     broker: i32,
     asked: Asked,
     ids: BTreeMap<Uuid, Arc<str>>,
+    took: Duration,
     response: Result<FetchResponse, ClientError>,
 }
 
@@ -46,6 +53,12 @@ struct Node {
     session: FetchSession,
     is_busy: bool,
     not_before: Option<Instant>,
+}
+
+impl Node {
+    fn takes_requests(&self, now: Instant) -> bool {
+        !self.is_busy && self.not_before.is_none_or(|at| at <= now)
+    }
 }
 
 #[derive(Debug)]
@@ -59,6 +72,7 @@ pub(crate) struct Fetcher {
     /// Topics whose leaders seem to have moved, and when to ask about them next.
     stale: BTreeSet<Arc<str>>,
     refreshed: Option<Instant>,
+    pub(crate) metrics: ConsumerMetrics,
 }
 
 impl Fetcher {
@@ -73,6 +87,7 @@ impl Fetcher {
             inbox,
             stale: BTreeSet::new(),
             refreshed: None,
+            metrics: ConsumerMetrics::default(),
         }
     }
 
@@ -80,18 +95,23 @@ impl Fetcher {
     pub(crate) async fn send_fetches(&mut self, positions: &Positions) {
         self.refresh_stale().await;
         let metadata = self.client.metadata();
+        let now = Instant::now();
         let mut by_leader: BTreeMap<i32, Plan> = BTreeMap::new();
+        let mut waiting: BTreeMap<&TopicPartition, (usize, i64)> = BTreeMap::new();
+        for fetched in &self.buffered {
+            let (count, end) = waiting.entry(&fetched.partition).or_default();
+            *count += 1;
+            *end = fetched.end();
+        }
         for (partition, position) in positions.iter() {
             let Place::At { offset, .. } = position.place else {
                 continue;
             };
-            if self
-                .buffered
-                .iter()
-                .any(|fetched| fetched.partition == *partition)
-            {
-                continue;
-            }
+            let offset = match waiting.get(partition) {
+                Some((count, _)) if *count >= AHEAD => continue,
+                Some((_, end)) => *end,
+                None => offset,
+            };
             let topic = metadata.topic(&partition.topic);
             let known = topic.and_then(|topic| Some((topic.id, topic.partition(partition.partition)?)));
             let Some((topic_id, leader, leader_epoch)) =
@@ -100,6 +120,13 @@ impl Fetcher {
                 self.stale.insert(partition.topic.clone());
                 continue;
             };
+            if self
+                .nodes
+                .get(&leader)
+                .is_some_and(|node| !node.takes_requests(now))
+            {
+                continue;
+            }
             let wanted = Wanted {
                 topic_id,
                 offset,
@@ -116,9 +143,6 @@ impl Fetcher {
 
     fn send_fetch(&mut self, broker: i32, plan: Plan) {
         let node = self.nodes.entry(broker).or_default();
-        if node.is_busy || node.not_before.is_some_and(|at| at > Instant::now()) {
-            return;
-        }
         node.is_busy = true;
         let Plan { wants, asked } = plan;
         let ids: BTreeMap<Uuid, Arc<str>> = wants
@@ -130,11 +154,13 @@ impl Fetcher {
         let (client, answers) = (self.client.clone(), self.answers.clone());
         let timeout = client.config().request_timeout + self.config.fetch_max_wait;
         tokio::spawn(async move {
+            let began = Instant::now();
             let response = fetch(&client, broker, &request, named_by_id, timeout).await;
             let answer = Answer {
                 broker,
                 asked,
                 ids,
+                took: began.elapsed(),
                 response,
             };
             let _ = answers.send(answer).await;
@@ -162,6 +188,7 @@ impl Fetcher {
         let backoff = self.client.config().retry_backoff;
         let node = self.nodes.entry(answer.broker).or_default();
         node.is_busy = false;
+        self.metrics.fetched(answer.took);
         let response =
             answer.response.and_then(
                 |response| match BrokerError::from_code(response.error_code, None) {
@@ -224,6 +251,7 @@ impl Fetcher {
                 Some(Ok(bytes)) if !bytes.is_empty() => bytes,
                 _ => return Ok(()),
             };
+            self.metrics.bytes += bytes.len() as u64;
             let mut fetched = Fetched::new(partition, serial, offset, &bytes, &self.config);
             if self.config.isolation_level == IsolationLevel::ReadCommitted {
                 fetched = fetched.without(data.aborted_transactions.unwrap_or_default());
@@ -232,6 +260,8 @@ impl Fetcher {
             return Ok(());
         };
         match error.code {
+            // What was fetched ahead may fail before its time.
+            ErrorCode::OffsetOutOfRange if !positions.is_at(&partition, offset) => Ok(()),
             ErrorCode::OffsetOutOfRange => {
                 tracing::info!(%partition, offset, "the offset is out of range");
                 positions.move_to(&partition, Place::End(self.config.auto_offset_reset));
@@ -280,27 +310,28 @@ impl Fetcher {
             let Some(fetched) = self.buffered.front_mut() else {
                 break;
             };
-            let is_current = positions
-                .get(&fetched.partition)
-                .is_some_and(|p| p.serial == fetched.serial);
-            let next = if is_current {
-                fetched.next_record()
-            } else {
-                Ok(None)
-            };
-            if is_current {
-                positions.advance(
-                    &fetched.partition,
-                    fetched.serial,
-                    fetched.next_offset(),
-                    fetched.leader_epoch(),
-                );
+            let is_current = positions.get(&fetched.partition).is_some_and(|position| {
+                position.serial == fetched.serial && position.place.is_at(fetched.next_offset())
+            });
+            if !is_current {
+                self.buffered.pop_front();
+                continue;
             }
-            match next {
-                Ok(Some(record)) => records.push(record),
-                Ok(None) => {
+            if records.is_empty() {
+                records.reserve(limit.min(RESERVED));
+            }
+            let read = fetched.read_into(&mut records, limit);
+            positions.advance(
+                &fetched.partition,
+                fetched.serial,
+                fetched.next_offset(),
+                fetched.leader_epoch(),
+            );
+            match read {
+                Ok(true) => {
                     self.buffered.pop_front();
                 }
+                Ok(false) => {}
                 // What came before the damage is given out first.
                 Err(_) if !records.is_empty() => break,
                 Err(error) => {
@@ -309,6 +340,7 @@ impl Fetcher {
                 }
             }
         }
+        self.metrics.records += records.len() as u64;
         Ok(records)
     }
 }
@@ -320,7 +352,7 @@ async fn fetch(
     named_by_id: bool,
     timeout: Duration,
 ) -> Result<FetchResponse, ClientError> {
-    let connection = client.to_broker(broker).await?;
+    let connection = client.to_broker(broker, Use::Fetches).await?;
     let mut version = connection.version::<FetchRequest>()?;
     if !named_by_id {
         version = version.min(NAMED_BY_ID_FROM - 1);

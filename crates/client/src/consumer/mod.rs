@@ -15,12 +15,14 @@ mod assignor;
 mod fetched;
 mod fetcher;
 mod group;
+mod metrics;
 mod positions;
 mod protocol;
 mod record;
 mod session;
 
 pub use assignor::{Assignment, Assignor, Member};
+pub use metrics::ConsumerMetrics;
 pub use record::ConsumerRecord;
 
 use crate::admin::{CommittedOffset, Committer, OffsetSpec};
@@ -59,6 +61,8 @@ pub struct Consumer {
     committer: Committer,
     is_cooperative: bool,
     committed: Instant,
+    /// Since when it has no partitions of its group.
+    idle_since: Instant,
     /// Why the group takes this consumer no more: every later poll says so again.
     failure: Option<ClientError>,
 }
@@ -94,6 +98,7 @@ impl Consumer {
             membership,
             is_cooperative,
             committed: Instant::now(),
+            idle_since: Instant::now(),
             failure: None,
         })
     }
@@ -132,6 +137,7 @@ impl Consumer {
 
     async fn change_interest(&mut self, interest: Interest) {
         self.give_up_before_joining().await;
+        self.idle_since = Instant::now();
         self.interest = interest;
     }
 
@@ -148,6 +154,11 @@ impl Consumer {
             Vec::new()
         };
         Wish { topics, owned }
+    }
+
+    /// What it did so far.
+    pub fn metrics(&self) -> ConsumerMetrics {
+        self.fetcher.metrics.clone()
     }
 
     /// The partitions this consumer has now.
@@ -274,6 +285,9 @@ impl Consumer {
                     self.commit_before_giving_up().await;
                 }
                 self.committer = committer;
+                if self.positions.is_empty() && !partitions.is_empty() {
+                    self.fetcher.metrics.joined(self.idle_since.elapsed());
+                }
                 self.positions.assign(&partitions);
                 if gives_up && self.is_cooperative {
                     // What was given up goes to its new owner in the next round.
@@ -281,7 +295,7 @@ impl Consumer {
                 }
             }
             GroupEvent::Lost => {
-                self.positions.assign(&[]);
+                self.give_up_all();
                 self.join_again().await;
             }
             GroupEvent::Failed(error) => {
@@ -296,8 +310,15 @@ impl Consumer {
     async fn give_up_before_joining(&mut self) {
         self.commit_before_giving_up().await;
         if !self.is_cooperative {
-            self.positions.assign(&[]);
+            self.give_up_all();
         }
+    }
+
+    fn give_up_all(&mut self) {
+        if !self.positions.is_empty() {
+            self.idle_since = Instant::now();
+        }
+        self.positions.assign(&[]);
     }
 
     async fn join_again(&self) {

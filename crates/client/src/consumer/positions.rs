@@ -21,6 +21,13 @@ pub(crate) enum Place {
     },
 }
 
+impl Place {
+    /// Whether it is this offset.
+    pub(crate) fn is_at(self, wanted: i64) -> bool {
+        matches!(self, Place::At { offset, .. } if offset == wanted)
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Position {
     pub(crate) place: Place,
@@ -74,6 +81,16 @@ impl Positions {
 
     pub(crate) fn get(&self, partition: &TopicPartition) -> Option<Position> {
         self.partitions.get(partition).copied()
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.partitions.is_empty()
+    }
+
+    /// Whether the next record of a partition is the one at this offset.
+    pub(crate) fn is_at(&self, partition: &TopicPartition, offset: i64) -> bool {
+        self.get(partition)
+            .is_some_and(|position| position.place.is_at(offset))
     }
 
     pub(crate) fn contains(&self, partition: &TopicPartition) -> bool {

@@ -8,150 +8,21 @@
 //! Time is an argument, nothing here does I/O.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::Bytes;
-use model::{ProducerEpoch, ProducerId, TopicPartition};
-use tokio::sync::{OwnedSemaphorePermit, oneshot};
+use model::TopicPartition;
+use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::Instant;
-use wire::records::{BatchBuilder, BuildError, Compression, HeaderRef, Producer, RecordHeader};
+use wire::records::Compression;
 
 use crate::config::ProducerConfig;
 use crate::error::ClientError;
-use crate::producer::record::Delivery;
-
-/// A record that waits for its delivery.
-#[derive(Debug)]
-pub(crate) struct Pending {
-    pub(crate) timestamp: i64,
-    pub(crate) key: Option<Bytes>,
-    pub(crate) value: Option<Bytes>,
-    pub(crate) headers: Vec<RecordHeader>,
-    pub(crate) size: usize,
-    pub(crate) reply: oneshot::Sender<Result<Delivery, ClientError>>,
-}
-
-/// Who a producer is to the broker.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Identity {
-    pub(crate) id: ProducerId,
-    pub(crate) epoch: ProducerEpoch,
-}
-
-/// The number of a batch's first record. Counted on without end here; on the wire it starts again after 2^31 - 1.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Sequence {
-    identity: Identity,
-    first: u64,
-}
-
-/// Records that are sent together.
-#[derive(Debug)]
-pub(crate) struct Batch {
-    /// Shared by the parts of a batch that was split.
-    id: u64,
-    /// The place of the first record in the batch before it was split.
-    part: usize,
-    records: Vec<Pending>,
-    bytes: usize,
-    created: Instant,
-    not_before: Instant,
-    tries: u32,
-    sequence: Option<Sequence>,
-    /// The memory of the records, given back with the batch.
-    memory: Option<OwnedSemaphorePermit>,
-}
-
-impl Batch {
-    /// Its place among the batches of its partition.
-    fn order(&self) -> (u64, usize) {
-        (self.id, self.part)
-    }
-
-    pub(crate) fn len(&self) -> usize {
-        self.records.len()
-    }
-
-    pub(crate) fn bytes(&self) -> usize {
-        self.bytes
-    }
-
-    /// How often it has been sent.
-    pub(crate) fn tries(&self) -> u32 {
-        self.tries
-    }
-
-    /// The batch as it goes over the wire.
-    pub(crate) fn encode(&self, compression: Compression) -> Result<Bytes, BuildError> {
-        let mut builder = BatchBuilder::new().with_compression(compression);
-        if let Some(sequence) = self.sequence {
-            const NUMBERS: u64 = 1 << 31;
-            builder = builder.with_producer(Producer {
-                id: sequence.identity.id,
-                epoch: sequence.identity.epoch,
-                base_sequence: (sequence.first % NUMBERS) as i32,
-            });
-        }
-        for record in &self.records {
-            let headers: Vec<HeaderRef<'_>> = record
-                .headers
-                .iter()
-                .map(|header| HeaderRef {
-                    key: &header.key,
-                    value: header.value.as_deref(),
-                })
-                .collect();
-            builder.append(
-                record.timestamp,
-                record.key.as_deref(),
-                record.value.as_deref(),
-                &headers,
-            )?;
-        }
-        builder.build()
-    }
-
-    /// Tells each record's sender where it went.
-    fn deliver(self, partition: &TopicPartition, base_offset: Option<i64>, append_time: Option<i64>) {
-        for (record, index) in self.records.into_iter().zip(0..) {
-            let delivery = Delivery {
-                partition: partition.clone(),
-                offset: base_offset.map(|base| base.saturating_add(index)),
-                timestamp: append_time.unwrap_or(record.timestamp),
-            };
-            // Who does not wait for it does not mind.
-            let _ = record.reply.send(Ok(delivery));
-        }
-    }
-
-    fn fail(self, error: &ClientError) {
-        for record in self.records {
-            let _ = record.reply.send(Err(error.clone()));
-        }
-    }
-
-    /// Two batches of half the records each, one after the other in sequence. The memory goes with the second.
-    fn split(mut self) -> (Batch, Batch) {
-        let rest = self.records.split_off(self.records.len() / 2);
-        let size = |records: &[Pending]| records.iter().map(|record| record.size).sum();
-        let second = Batch {
-            id: self.id,
-            part: self.part + self.records.len(),
-            bytes: size(&rest),
-            records: rest,
-            created: self.created,
-            not_before: self.not_before,
-            tries: self.tries,
-            sequence: self.sequence.map(|sequence| Sequence {
-                first: sequence.first + self.records.len() as u64,
-                ..sequence
-            }),
-            memory: self.memory.take(),
-        };
-        self.bytes = size(&self.records);
-        (self, second)
-    }
-}
+use crate::metadata::Metadata;
+use crate::producer::batch::{Batch, Identity, Sent, Sequence};
+use crate::producer::metrics::ProducerMetrics;
+use crate::producer::record::RecordView;
+use crate::producer::topics::Topics;
 
 /// What became of a batch that was sent.
 #[derive(Debug)]
@@ -217,7 +88,7 @@ impl Queue {
     fn ready_at(&self, linger: Duration, batch_size: usize, is_flushing: bool) -> Option<Instant> {
         let is_settled = self.failed.is_empty() && self.rewind_to.is_none() && !self.is_lost;
         let first = self.waiting.front().filter(|_| is_settled)?;
-        let is_full = first.bytes >= batch_size || self.waiting.len() > 1;
+        let is_full = first.bytes() >= batch_size || self.waiting.len() > 1;
         if first.tries > 0 || is_full || is_flushing {
             return Some(first.not_before);
         }
@@ -233,7 +104,7 @@ impl Queue {
                 identity,
                 first: self.next_sequence,
             });
-            self.next_sequence += batch.records.len() as u64;
+            self.next_sequence += batch.len() as u64;
         }
         batch.tries += 1;
         self.in_flight.insert(batch.order());
@@ -271,6 +142,8 @@ pub(crate) struct Accumulator {
     retries: u32,
     max_request_size: usize,
     is_idempotent: bool,
+    compression: Compression,
+    topics: Topics,
     queues: Vec<Queue>,
     index: HashMap<TopicPartition, usize>,
     /// The queue that comes first next time, so that all get their turn.
@@ -280,6 +153,7 @@ pub(crate) struct Accumulator {
     next_batch: u64,
     /// Parts of each batch not yet done.
     incomplete: BTreeMap<u64, usize>,
+    pub(crate) metrics: ProducerMetrics,
 }
 
 impl Accumulator {
@@ -291,53 +165,79 @@ impl Accumulator {
             retries: config.retries,
             max_request_size: config.max_request_size,
             is_idempotent: config.enable_idempotence,
+            compression: Compression::of(config.compression),
+            topics: Topics::new(config.batch_size),
             queues: Vec::new(),
             index: HashMap::new(),
             turn: 0,
             identity: None,
             next_batch: 0,
             incomplete: BTreeMap::new(),
+            metrics: ProducerMetrics::default(),
         }
     }
 
-    /// Takes a record. True when the sender has something new to look at.
+    /// The queue of the partition a record goes to; `None` while nothing is known of its topic.
+    pub(crate) fn route(
+        &mut self,
+        record: &RecordView<'_>,
+        size: usize,
+        metadata: &Arc<Metadata>,
+    ) -> Result<Option<usize>, ClientError> {
+        let Some(topic) = self.topics.find(record.topic, metadata) else {
+            return Ok(None);
+        };
+        let partition = topic.choose(record, size)?;
+        if let Some(place) = topic.place(partition) {
+            return Ok(Some(place));
+        }
+        let partition = TopicPartition::new(topic.name().clone(), partition);
+        let place = self.place(&partition);
+        self.topics.set_place(&partition, place);
+        Ok(Some(place))
+    }
+
+    /// When something was last heard of the topic of the record that [`Accumulator::route`] was last asked for.
+    pub(crate) fn topic_learned(&self) -> Option<Instant> {
+        self.topics.last_learned()
+    }
+
+    /// Takes a record into the last batch of a queue, where it has room. Gives the delivery to come, and whether the batch
+    /// is full.
     pub(crate) fn append(
         &mut self,
-        partition: &TopicPartition,
-        record: Pending,
+        place: usize,
+        record: &RecordView<'_>,
+        size: usize,
+    ) -> Result<Option<(Sent, bool)>, ClientError> {
+        let limit = self.batch_size;
+        let last = self.queues[place].waiting.back_mut();
+        let Some(batch) = last.filter(|batch| batch.has_room(size, limit)) else {
+            return Ok(None);
+        };
+        let sent = batch.append(record, size)?;
+        Ok(Some((sent, batch.bytes() >= limit)))
+    }
+
+    /// Takes a record into a new batch.
+    pub(crate) fn append_to_new(
+        &mut self,
+        place: usize,
+        record: &RecordView<'_>,
+        size: usize,
         memory: OwnedSemaphorePermit,
         now: Instant,
-    ) -> bool {
-        let place = self.place(partition);
-        let queue = &mut self.queues[place];
-        let open = queue.waiting.back_mut().filter(|batch| {
-            let is_fresh = batch.tries == 0 && batch.sequence.is_none();
-            is_fresh && batch.bytes + record.size <= self.batch_size
-        });
-        if let Some(batch) = open {
-            batch.bytes += record.size;
-            batch.records.push(record);
-            match &mut batch.memory {
-                Some(held) => held.merge(memory),
-                none => *none = Some(memory),
-            }
-            return batch.bytes >= self.batch_size;
-        }
+    ) -> Result<Sent, ClientError> {
         let id = self.next_batch;
+        let queue = &mut self.queues[place];
+        let capacity = self.batch_size.max(size);
+        let mut batch = Batch::open(id, &queue.partition, self.compression, capacity, now);
+        let sent = batch.append(record, size)?;
+        batch.hold(memory);
+        queue.waiting.push_back(batch);
         self.next_batch += 1;
         self.incomplete.insert(id, 1);
-        queue.waiting.push_back(Batch {
-            id,
-            part: 0,
-            bytes: record.size,
-            records: vec![record],
-            created: now,
-            not_before: now,
-            tries: 0,
-            sequence: None,
-            memory: Some(memory),
-        });
-        true
+        Ok(sent)
     }
 
     fn place(&mut self, partition: &TopicPartition) -> usize {
@@ -435,7 +335,8 @@ impl Accumulator {
                 append_time,
             } => {
                 self.done(batch.id);
-                batch.deliver(partition, base_offset, append_time);
+                self.metrics.delivered(&batch);
+                batch.deliver(base_offset, append_time);
             }
             Outcome::Retry(_) => self.try_again(place, batch, retry_at),
             Outcome::Renew(_) if self.queues[place].has_earlier(&batch) => {
@@ -445,31 +346,38 @@ impl Accumulator {
                 self.lose(place);
                 self.try_again(place, batch, retry_at);
             }
-            Outcome::Split(_) if batch.len() > 1 => {
-                *self.incomplete.entry(batch.id).or_default() += 1;
-                let (first, second) = batch.split();
-                self.try_again(place, first, retry_at);
-                self.try_again(place, second, retry_at);
-            }
+            Outcome::Split(error) if batch.len() > 1 => match batch.split() {
+                Ok((first, second)) => {
+                    *self.incomplete.entry(first.id).or_default() += 1;
+                    self.metrics.batches_split += 1;
+                    self.try_again(place, first, retry_at);
+                    self.try_again(place, second, retry_at);
+                }
+                Err(batch) => self.refuse(place, *batch, &error),
+            },
             Outcome::Lost(error) => {
                 self.lose(place);
                 self.finish(batch, &error);
             }
-            Outcome::Split(error) | Outcome::Refused(error) => {
-                if let Some(sequence) = batch.sequence {
-                    let queue = &mut self.queues[place];
-                    let earliest = queue
-                        .rewind_to
-                        .map_or(sequence.first, |first| first.min(sequence.first));
-                    queue.rewind_to = Some(earliest);
-                }
-                self.finish(batch, &error);
-            }
+            Outcome::Split(error) | Outcome::Refused(error) => self.refuse(place, batch, &error),
         }
         self.queues[place].settle();
     }
 
+    /// Fails a batch that the broker does not have: its numbers go to those behind it.
+    fn refuse(&mut self, place: usize, batch: Batch, error: &ClientError) {
+        if let Some(sequence) = batch.sequence {
+            let queue = &mut self.queues[place];
+            let earliest = queue
+                .rewind_to
+                .map_or(sequence.first, |first| first.min(sequence.first));
+            queue.rewind_to = Some(earliest);
+        }
+        self.finish(batch, error);
+    }
+
     fn try_again(&mut self, place: usize, mut batch: Batch, not_before: Instant) {
+        self.metrics.records_retried += batch.len() as u64;
         batch.not_before = not_before;
         self.queues[place].failed.push(batch);
     }
@@ -485,6 +393,7 @@ impl Accumulator {
 
     fn finish(&mut self, batch: Batch, error: &ClientError) {
         self.done(batch.id);
+        self.metrics.records_failed += batch.len() as u64;
         batch.fail(error);
     }
 

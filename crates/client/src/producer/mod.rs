@@ -3,32 +3,33 @@
 //! [`Producer::send`] waits only for memory and for a topic's metadata. A task ([`sender`]) does the rest; what waits and
 //! what failed is in the [`accumulator`].
 
-use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::task::{Context, Poll};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use model::TopicPartition;
 use parking_lot::Mutex;
-use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, oneshot, watch};
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, watch};
 use tokio::time::{Instant, timeout};
+use wire::records::{HeaderRef, RecordHeader};
 
 mod accumulator;
+mod batch;
+mod metrics;
 mod partitioner;
 mod record;
 mod request;
 mod sender;
+mod topics;
 
+pub use batch::Sent;
+pub use metrics::ProducerMetrics;
 pub use partitioner::{murmur2, partition_for_key};
-pub use record::{Delivery, ProducerRecord};
+pub use record::{Delivery, ProducerRecord, RecordView};
 
 use crate::client::{Client, WhenMissing};
 use crate::config::{Acks, ProducerConfig};
 use crate::error::ClientError;
-use crate::metadata::Topic;
-use accumulator::{Accumulator, Pending};
-use partitioner::StickyPartitions;
+use accumulator::Accumulator;
 use sender::Sender;
 
 /// The most requests in flight that a broker's memory of sequence numbers covers.
@@ -40,7 +41,6 @@ pub struct Producer {
     client: Client,
     config: ProducerConfig,
     shared: Arc<Shared>,
-    sticky: Mutex<StickyPartitions>,
 }
 
 /// What the producer and its task share.
@@ -50,7 +50,7 @@ pub(crate) struct Shared {
     memory: Arc<Semaphore>,
     /// The sender shall look for work.
     pub(crate) wake: Notify,
-    /// How many wait until everything is sent.
+    /// How many wait until everything is sent, or until there is memory.
     pub(crate) flushing: AtomicUsize,
     /// The oldest batch that is not complete.
     progress: watch::Sender<u64>,
@@ -69,20 +69,10 @@ impl Shared {
     }
 }
 
-/// A delivery to come: a future of where the record went. Dropping it takes nothing back.
-#[derive(Debug)]
-pub struct Sent {
-    answer: oneshot::Receiver<Result<Delivery, ClientError>>,
-}
-
-impl Future for Sent {
-    type Output = Result<Delivery, ClientError>;
-
-    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        Pin::new(&mut self.answer)
-            .poll(context)
-            .map(|answer| answer.unwrap_or(Err(ClientError::Closed)))
-    }
+/// What a record needs before it can have its place.
+enum Lacking {
+    Topic,
+    Memory,
 }
 
 impl Producer {
@@ -106,7 +96,6 @@ impl Producer {
         tokio::spawn(sender.run());
         Producer {
             client,
-            sticky: Mutex::new(StickyPartitions::new(config.batch_size)),
             config,
             shared,
         }
@@ -115,89 +104,139 @@ impl Producer {
     /// Takes a record. Ready when it has its place in a batch; the answer is ready when it is delivered. Records for one
     /// partition are delivered in the order of their calls.
     pub async fn send(&self, record: ProducerRecord) -> Result<Sent, ClientError> {
+        let headers: Vec<HeaderRef<'_>> = record.headers.iter().map(RecordHeader::borrowed).collect();
+        let view = RecordView {
+            topic: &record.topic,
+            partition: record.partition,
+            timestamp: record.timestamp,
+            key: record.key.as_deref(),
+            value: record.value.as_deref(),
+            headers: &headers,
+        };
+        self.send_view(&view).await
+    }
+
+    /// [`Producer::send`] for a record of which its owner keeps the parts: allocates nothing but batches.
+    pub async fn send_view(&self, record: &RecordView<'_>) -> Result<Sent, ClientError> {
         let size = record.size();
         let limit = self.config.max_request_size.min(self.config.buffer_memory);
         if size > limit {
             return Err(ClientError::RecordTooLarge { bytes: size, limit });
         }
-        let admitted = timeout(self.config.max_block, async {
-            let topic = self.client.topic(&record.topic, WhenMissing::Create).await?;
-            let memory = self.reserve(size).await?;
-            Ok::<_, ClientError>((topic, memory))
-        });
-        let (topic, memory) = admitted.await.unwrap_or_else(|_| {
-            Err(ClientError::TimedOut {
-                what: format!("taking a record for `{}`", record.topic).into(),
-                after: self.config.max_block,
-            })
-        })?;
-        let partition = TopicPartition::new(topic.name.clone(), self.choose(&record, &topic, size)?);
-        let (reply, answer) = oneshot::channel();
-        let pending = Pending {
-            timestamp: record.timestamp.unwrap_or_else(now_ms),
-            key: record.key,
-            value: record.value,
-            headers: record.headers,
-            size,
-            reply,
-        };
-        let has_news = self
-            .shared
-            .accumulator
-            .lock()
-            .append(&partition, pending, memory, Instant::now());
-        if has_news {
-            self.shared.wake.notify_one();
-        }
-        Ok(Sent { answer })
-    }
-
-    async fn reserve(&self, size: usize) -> Result<OwnedSemaphorePermit, ClientError> {
-        let permits = u32::try_from(size).map_err(|_| ClientError::RecordTooLarge {
-            bytes: size,
-            limit: u32::MAX as usize,
-        })?;
-        let memory = self.shared.memory.clone();
-        memory
-            .acquire_many_owned(permits)
-            .await
-            .map_err(|_| ClientError::Closed)
-    }
-
-    fn choose(&self, record: &ProducerRecord, topic: &Topic, size: usize) -> Result<i32, ClientError> {
-        let count = i32::try_from(topic.partitions.len()).unwrap_or(i32::MAX);
-        match (record.partition, &record.key) {
-            (Some(partition), _) if (0..count).contains(&partition) => Ok(partition),
-            (Some(partition), _) => Err(ClientError::refused(format!(
-                "topic `{}` has no partition {partition}; it has 0 to {}",
-                record.topic,
-                count - 1
-            ))),
-            (None, Some(key)) => Ok(partition_for_key(key, count)),
-            (None, None) => {
-                let indexes = |with_leader: bool| -> Vec<i32> {
-                    let partitions = topic.partitions.iter();
-                    let wanted = partitions.filter(|partition| !with_leader || partition.leader.is_some());
-                    wanted.map(|partition| partition.index).collect()
-                };
-                let mut available = indexes(true);
-                if available.is_empty() {
-                    available = indexes(false);
-                }
-                Ok(self.sticky.lock().choose(&record.topic, &available, size))
+        // Who sends without end must let the sender have its turn on the same thread.
+        tokio::task::coop::consume_budget().await;
+        let mut memory = None;
+        match self.place(record, size, &mut memory)? {
+            Ok(sent) => Ok(sent),
+            Err(lacking) => {
+                let placed = timeout(
+                    self.config.max_block,
+                    self.place_when_possible(record, size, lacking),
+                );
+                placed.await.unwrap_or_else(|_| {
+                    Err(ClientError::TimedOut {
+                        what: format!("taking a record for `{}`", record.topic).into(),
+                        after: self.config.max_block,
+                    })
+                })
             }
+        }
+    }
+
+    /// Puts a record into a batch, or says what is lacking for that.
+    fn place(
+        &self,
+        record: &RecordView<'_>,
+        size: usize,
+        memory: &mut Option<OwnedSemaphorePermit>,
+    ) -> Result<Result<Sent, Lacking>, ClientError> {
+        let metadata = self.client.current_metadata();
+        let mut accumulator = self.shared.accumulator.lock();
+        let Some(place) = accumulator.route(record, size, &metadata)? else {
+            return Ok(Err(Lacking::Topic));
+        };
+        if let Some((sent, is_full)) = accumulator.append(place, record, size)? {
+            drop(accumulator);
+            if is_full {
+                self.shared.wake.notify_one();
+            }
+            return Ok(Ok(sent));
+        }
+        // The clock is looked at once for each batch.
+        let now = Instant::now();
+        let max_age = self.client.config().metadata_max_age;
+        if accumulator
+            .topic_learned()
+            .is_none_or(|learned| now - learned >= max_age)
+        {
+            return Ok(Err(Lacking::Topic));
+        }
+        if memory.is_none() {
+            let batch = self.batch_memory(size)?;
+            *memory = self.shared.memory.clone().try_acquire_many_owned(batch).ok();
+        }
+        let Some(memory) = memory.take() else {
+            return Ok(Err(Lacking::Memory));
+        };
+        let sent = accumulator.append_to_new(place, record, size, memory, now)?;
+        drop(accumulator);
+        self.shared.wake.notify_one();
+        Ok(Ok(sent))
+    }
+
+    async fn place_when_possible(
+        &self,
+        record: &RecordView<'_>,
+        size: usize,
+        mut lacking: Lacking,
+    ) -> Result<Sent, ClientError> {
+        let mut memory = None;
+        loop {
+            match lacking {
+                Lacking::Topic => {
+                    self.client.topic(record.topic, WhenMissing::Create).await?;
+                }
+                Lacking::Memory => {
+                    // What lingers must leave for this one to get in.
+                    let _hurry = Hurry::start(&self.shared);
+                    let batch = self.batch_memory(size)?;
+                    let acquired = self.shared.memory.clone().acquire_many_owned(batch).await;
+                    memory = Some(acquired.map_err(|_| ClientError::Closed)?);
+                }
+            }
+            match self.place(record, size, &mut memory)? {
+                Ok(sent) => return Ok(sent),
+                Err(still) => lacking = still,
+            }
+        }
+    }
+
+    /// The memory of a batch that begins with a record of `size` bytes.
+    fn batch_memory(&self, size: usize) -> Result<u32, ClientError> {
+        let bytes = self.config.batch_size.min(self.config.buffer_memory).max(size);
+        u32::try_from(bytes).map_err(|_| ClientError::RecordTooLarge {
+            bytes,
+            limit: u32::MAX as usize,
+        })
+    }
+
+    /// What it did so far.
+    pub fn metrics(&self) -> ProducerMetrics {
+        let total = self.config.buffer_memory;
+        ProducerMetrics {
+            buffer_total_bytes: total as u64,
+            buffer_available_bytes: self.shared.memory.available_permits().min(total) as u64,
+            ..self.shared.accumulator.lock().metrics.clone()
         }
     }
 
     /// Waits until every record taken so far is delivered or has failed.
     pub async fn flush(&self) {
         let mark = self.shared.accumulator.lock().next_batch();
-        self.shared.flushing.fetch_add(1, Ordering::AcqRel);
-        self.shared.wake.notify_one();
+        let _hurry = Hurry::start(&self.shared);
         let mut progress = self.shared.progress.subscribe();
         // The sender lives as long as the producer, so this does not fail.
         let _ = progress.wait_for(|oldest| *oldest >= mark).await;
-        self.shared.flushing.fetch_sub(1, Ordering::AcqRel);
     }
 
     /// Delivers what was taken, then ends.
@@ -211,6 +250,23 @@ impl Drop for Producer {
     fn drop(&mut self) {
         self.shared.is_abandoned.store(true, Ordering::Release);
         self.shared.wake.notify_one();
+    }
+}
+
+/// While there is one, no batch lingers.
+struct Hurry<'a>(&'a Shared);
+
+impl Hurry<'_> {
+    fn start(shared: &Shared) -> Hurry<'_> {
+        shared.flushing.fetch_add(1, Ordering::AcqRel);
+        shared.wake.notify_one();
+        Hurry(shared)
+    }
+}
+
+impl Drop for Hurry<'_> {
+    fn drop(&mut self) {
+        self.0.flushing.fetch_sub(1, Ordering::AcqRel);
     }
 }
 

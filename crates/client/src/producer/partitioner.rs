@@ -1,7 +1,6 @@
 //! Which partition a record goes to: by its key's murmur2 hash as Java's producer does, or, without a key, one partition
 //! for a batch's worth of bytes, then another (KIP-794).
 
-use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
 
 /// Kafka's murmur2 of a key.
@@ -31,54 +30,43 @@ pub fn partition_for_key(key: &[u8], partitions: i32) -> i32 {
     (murmur2(key) & 0x7fff_ffff) as i32 % partitions.max(1)
 }
 
-/// Chooses partitions for records without a key: stays on one of a topic until a batch's worth of bytes went there.
+/// Chooses partitions of one topic for records without a key: stays on one until a batch's worth of bytes went there.
 #[derive(Debug)]
-pub(crate) struct StickyPartitions {
+pub(crate) struct StickyPartition {
     switch_after_bytes: usize,
     random: RandomState,
     draws: u64,
-    current: HashMap<String, Sticky>,
+    /// The partition, and the bytes that went there.
+    current: Option<(i32, usize)>,
 }
 
-#[derive(Debug)]
-struct Sticky {
-    partition: i32,
-    bytes: usize,
-}
-
-impl StickyPartitions {
-    pub(crate) fn new(switch_after_bytes: usize) -> StickyPartitions {
-        StickyPartitions {
+impl StickyPartition {
+    pub(crate) fn new(switch_after_bytes: usize) -> StickyPartition {
+        StickyPartition {
             switch_after_bytes,
             random: RandomState::new(),
             draws: 0,
-            current: HashMap::new(),
+            current: None,
         }
     }
 
     /// The partition for a record of `bytes` bytes; `available` are those with a leader, and not empty.
-    pub(crate) fn choose(&mut self, topic: &str, available: &[i32], bytes: usize) -> i32 {
-        if let Some(sticky) = self.current.get_mut(topic)
-            && sticky.bytes < self.switch_after_bytes
-            && available.contains(&sticky.partition)
+    pub(crate) fn choose(&mut self, available: &[i32], bytes: usize) -> i32 {
+        if let Some((partition, taken)) = &mut self.current
+            && *taken < self.switch_after_bytes
+            && available.contains(partition)
         {
-            sticky.bytes += bytes;
-            return sticky.partition;
+            *taken += bytes;
+            return *partition;
         }
-        let previous = self.current.get(topic).map(|sticky| sticky.partition);
-        let others: Vec<i32> = available
-            .iter()
-            .copied()
-            .filter(|p| Some(*p) != previous)
-            .collect();
+        let previous = self.current.map(|(partition, _)| partition);
+        let is_other = |partition: &&i32| Some(**partition) != previous;
+        let others = available.iter().filter(is_other).count();
         self.draws += 1;
-        let draw = self.random.hash_one(self.draws) as usize;
-        let partition = others
-            .get(draw % others.len().max(1))
-            .or(available.first())
-            .copied()
-            .unwrap_or(0);
-        self.current.insert(topic.to_owned(), Sticky { partition, bytes });
+        let draw = self.random.hash_one(self.draws) as usize % others.max(1);
+        let other = available.iter().filter(is_other).nth(draw);
+        let partition = other.or(available.first()).copied().unwrap_or(0);
+        self.current = Some((partition, bytes));
         partition
     }
 }
@@ -113,11 +101,11 @@ mod tests {
 
     #[test]
     fn records_without_a_key_stay_together_for_a_batch_then_move() {
-        let mut sticky = StickyPartitions::new(100);
+        let mut sticky = StickyPartition::new(100);
         let available = [0, 1, 2];
-        let mut runs = vec![(sticky.choose("t", &available, 50), 1)];
+        let mut runs = vec![(sticky.choose(&available, 50), 1)];
         for _ in 0..199 {
-            let partition = sticky.choose("t", &available, 50);
+            let partition = sticky.choose(&available, 50);
             match runs.last_mut() {
                 Some((last, count)) if *last == partition => *count += 1,
                 _ => runs.push((partition, 1)),
@@ -130,9 +118,9 @@ mod tests {
 
     #[test]
     fn a_partition_that_lost_its_leader_is_left_at_once() {
-        let mut sticky = StickyPartitions::new(1_000_000);
-        let first = sticky.choose("t", &[0, 1], 1);
-        let second = sticky.choose("t", &[1 - first], 1);
+        let mut sticky = StickyPartition::new(1_000_000);
+        let first = sticky.choose(&[0, 1], 1);
+        let second = sticky.choose(&[1 - first], 1);
         assert_eq!(second, 1 - first);
     }
 }

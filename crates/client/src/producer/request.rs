@@ -7,13 +7,13 @@ use model::{ErrorCode, TopicPartition, Uuid};
 use wire::messages::produce::{
     PartitionProduceData, PartitionProduceResponse, ProduceRequest, ProduceResponse, TopicProduceData,
 };
-use wire::records::Compression;
 use wire::{Records, Str};
 
 use crate::config::ProducerConfig;
 use crate::error::{BrokerError, ClientError};
 use crate::metadata::Metadata;
-use crate::producer::accumulator::{Batch, Outcome};
+use crate::producer::accumulator::Outcome;
+use crate::producer::batch::Batch;
 
 /// A request with the batches in it.
 #[derive(Debug)]
@@ -36,8 +36,8 @@ pub(crate) fn prepare(
     let mut topics: BTreeMap<Arc<str>, Vec<PartitionProduceData>> = BTreeMap::new();
     let mut sent = Vec::new();
     let mut unsendable = Vec::new();
-    for (partition, batch) in batches {
-        match batch.encode(Compression::of(config.compression)) {
+    for (partition, mut batch) in batches {
+        match batch.encode() {
             Ok(bytes) => {
                 topics
                     .entry(partition.topic.clone())

@@ -16,11 +16,12 @@ use wire::messages::init_producer_id::InitProducerIdRequest;
 use wire::messages::produce::ProduceRequest;
 
 use crate::backoff::Backoff;
-use crate::client::{Client, WhenMissing};
+use crate::client::{Client, Use, WhenMissing};
 use crate::config::{Acks, ProducerConfig};
 use crate::error::{BrokerError, ClientError};
 use crate::producer::Shared;
-use crate::producer::accumulator::{Batch, Identity, Outcome, Ready};
+use crate::producer::accumulator::{Outcome, Ready};
+use crate::producer::batch::{Batch, Identity};
 use crate::producer::request::{Prepared, outcomes, prepare};
 
 /// How long the sender sleeps when there is nothing to wait for.
@@ -33,6 +34,7 @@ enum Event {
     /// The outcomes of one request.
     Done {
         leader: i32,
+        took: Duration,
         results: Vec<(TopicPartition, Batch, Outcome)>,
     },
     /// A producer id, or why there is none.
@@ -158,11 +160,15 @@ impl Sender {
 
     fn take(&mut self, event: Event) {
         match event {
-            Event::Done { leader, results } => {
+            Event::Done {
+                leader,
+                took,
+                results,
+            } => {
                 if let Some(lane) = self.lanes.get_mut(&leader) {
                     lane.in_flight = lane.in_flight.saturating_sub(1);
                 }
-                self.complete(results);
+                self.complete(took, results);
             }
             Event::Identity(Ok(identity)) => {
                 self.is_identifying = false;
@@ -176,8 +182,9 @@ impl Sender {
         }
     }
 
-    fn complete(&mut self, results: Vec<(TopicPartition, Batch, Outcome)>) {
+    fn complete(&mut self, took: Duration, results: Vec<(TopicPartition, Batch, Outcome)>) {
         let mut accumulator = self.shared.accumulator.lock();
+        accumulator.metrics.requested(took);
         for (partition, batch, outcome) in results {
             let mut retry_at = Instant::now();
             if let Outcome::Retry(error) | Outcome::Renew(error) = &outcome {
@@ -253,6 +260,7 @@ async fn run_lane(
     events: mpsc::Sender<Event>,
 ) {
     while let Some(prepared) = requests.recv().await {
+        let began = Instant::now();
         match start(leader, &client, &prepared).await {
             Ok(answer) => {
                 let events = events.clone();
@@ -265,12 +273,26 @@ async fn run_lane(
                         }),
                         Err(error) => all(prepared, || failed(error.clone())),
                     };
-                    let _ = events.send(Event::Done { leader, results }).await;
+                    let took = began.elapsed();
+                    let _ = events
+                        .send(Event::Done {
+                            leader,
+                            took,
+                            results,
+                        })
+                        .await;
                 });
             }
             Err(error) => {
                 let results = all(prepared, || failed(error.clone()));
-                let _ = events.send(Event::Done { leader, results }).await;
+                let took = began.elapsed();
+                let _ = events
+                    .send(Event::Done {
+                        leader,
+                        took,
+                        results,
+                    })
+                    .await;
             }
         }
     }
@@ -284,7 +306,7 @@ async fn start(
     client: &Client,
     prepared: &Prepared,
 ) -> Result<impl Future<Output = Result<Option<Response>, ClientError>> + Send + use<>, ClientError> {
-    let connection = client.to_broker(leader).await?;
+    let connection = client.to_broker(leader, Use::Calls).await?;
     let mut version = connection.version::<ProduceRequest>()?;
     if !prepared.has_ids {
         version = version.min(NAMED_BY_ID_FROM - 1);

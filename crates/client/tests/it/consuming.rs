@@ -153,8 +153,15 @@ async fn a_rebalance_commits_what_was_read_before_it_joins_again() {
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
     assert_eq!(read(&mut consumer, 33).await, numbers(7..40));
-    let joins = broker.state().seen[&ApiKey::JoinGroup];
-    assert_eq!(joins, 3, "once for the id, once to join, once to join again");
+    // Once for the id, once to join, once to join again, sooner or later; nothing is read twice for that.
+    let joins_again = async {
+        while broker.state().seen[&ApiKey::JoinGroup] < 3 {
+            assert!(consumer.poll(Duration::from_millis(20)).await.unwrap().is_empty());
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(10), joins_again)
+        .await
+        .unwrap();
 }
 
 #[tokio::test]
@@ -194,7 +201,8 @@ async fn a_coordinator_that_moved_is_looked_for() {
     read(&mut consumer, 7).await;
     consumer.commit().await.unwrap();
     assert_eq!(broker.state().committed[&0], 7);
-    assert_eq!(broker.state().seen[&ApiKey::FindCoordinator], 2);
+    // A heartbeat may have looked for it at the same time.
+    assert!(broker.state().seen[&ApiKey::FindCoordinator] >= 2);
 }
 
 #[tokio::test]
@@ -232,4 +240,24 @@ async fn subscribing_takes_a_group() {
     let mut consumer = Consumer::new(broker.client(), config(None)).unwrap();
     let error = consumer.subscribe(&["t".to_owned()]).await.unwrap_err();
     assert!(error.to_string().contains("set group.id"), "{error}");
+}
+
+#[tokio::test]
+async fn a_commit_does_not_wait_behind_a_fetch() {
+    let broker = broker_with(1, 3).await;
+    let silent = std::iter::repeat_n(Some(Fault::Silence), 10);
+    broker.fail(ApiKey::Fetch, [None].into_iter().chain(silent));
+    let mut consumer = Consumer::new(broker.client(), config(Some("g"))).unwrap();
+    consumer.subscribe(&["t".to_owned()]).await.unwrap();
+    read(&mut consumer, 3).await;
+    // The next fetch stays at the broker.
+    assert!(consumer.poll(Duration::from_millis(20)).await.unwrap().is_empty());
+    let connections = broker.state().seen[&ApiKey::ApiVersions];
+    consumer.commit().await.unwrap();
+    assert_eq!(broker.state().committed[&0], 3);
+    assert_eq!(
+        broker.state().seen[&ApiKey::ApiVersions],
+        connections,
+        "no connection was given up"
+    );
 }
