@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::{Args, CommandFactory as _, Parser, Subcommand, ValueEnum};
 use client::{Client, ClientConfig, SettingTarget, apply_settings};
 
-use crate::commands::{consume, dev, group, log, produce, server, storage, topic};
+use crate::commands::{consume, dev, group, log, perf, produce, server, storage, topic};
 use crate::{failure, reference};
 
 /// An event-streaming platform that speaks the Apache Kafka protocol.
@@ -33,6 +33,9 @@ enum Command {
     Produce(produce::ProduceArgs),
     /// Read records
     Consume(consume::ConsumeArgs),
+    /// Measure how fast records go in, come out, and go through
+    #[command(subcommand)]
+    Perf(perf::PerfCommand),
     /// List, describe, reset and delete consumer groups
     #[command(subcommand)]
     Group(group::GroupCommand),
@@ -48,7 +51,7 @@ enum Command {
 }
 
 /// How long a tool tries to connect.
-const PATIENCE: Duration = Duration::from_secs(3);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(3);
 
 /// How results are printed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -134,6 +137,7 @@ pub(crate) fn run(arguments: &[String]) -> ExitCode {
         Command::Topic(command) => with_runtime(topic::run(command)),
         Command::Produce(args) => with_runtime(produce::run(args)),
         Command::Consume(args) => with_runtime(consume::run(args)),
+        Command::Perf(command) => with_runtime(perf::run(command)),
         Command::Group(command) => with_runtime(group::run(command)),
         Command::Log(command) => log::run(&command),
         Command::Reference { page } => crate::output::text(&reference::text(page, Cli::command())),

@@ -10,6 +10,7 @@ mod commands;
 mod failure;
 mod log_dump;
 mod output;
+mod perf;
 mod reference;
 mod scripts;
 mod signals;

@@ -16,10 +16,10 @@ const BUDGETS: &[(&str, &[&str], usize)] = &[
     ),
     ("coordinator", &["core/coordinator/"], 3_300),
     ("broker", &["crates/broker/", "crates/transport/"], 11_600),
-    ("client", &["crates/client/"], 5_600),
-    ("tools", &["crates/cli/"], 5_800),
+    ("client", &["crates/client/"], 5_900),
+    ("tools", &["crates/cli/"], 7_700),
     ("proof", &["core/sim/", "crates/conformance/", "xtask/"], 5_600),
-    ("the whole house", &[""], 54_000),
+    ("the whole house", &[""], 56_500),
 ];
 
 /// How much of each budget is used, in words.

@@ -4,6 +4,7 @@ pub(crate) mod consume;
 pub(crate) mod dev;
 pub(crate) mod group;
 pub(crate) mod log;
+pub(crate) mod perf;
 pub(crate) mod produce;
 pub(crate) mod record_format;
 pub(crate) mod reset;

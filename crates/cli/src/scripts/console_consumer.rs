@@ -16,6 +16,7 @@ use crate::signals::StopSignals;
 pub(super) const SCRIPT: Script = Script {
     about: "This script reads records of topics and prints them.",
     flags: &FLAGS,
+    program: None,
 };
 
 const FLAGS: [Flag; 24] = [

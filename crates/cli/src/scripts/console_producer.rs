@@ -16,6 +16,7 @@ use crate::signals::StopSignals;
 pub(super) const SCRIPT: Script = Script {
     about: "This script writes the lines of its input to a topic.",
     flags: &FLAGS,
+    program: None,
 };
 
 const FLAGS: [Flag; 25] = [

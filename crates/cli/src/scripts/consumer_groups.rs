@@ -17,6 +17,7 @@ use crate::output;
 pub(super) const SCRIPT: Script = Script {
     about: "This script lists and describes consumer groups, deletes them and their offsets, and moves them.",
     flags: &FLAGS,
+    program: None,
 };
 
 const FLAGS: [Flag; 30] = [

@@ -9,6 +9,7 @@ use crate::log_dump::{Decoder, Indexes, Options, Records, Text, Texts};
 pub(super) const SCRIPT: Script = Script {
     about: "This script prints the files of a data directory.",
     flags: &FLAGS,
+    program: None,
 };
 
 const FLAGS: [Flag; 15] = [

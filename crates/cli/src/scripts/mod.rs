@@ -8,11 +8,15 @@ mod columns;
 mod console_consumer;
 mod console_producer;
 mod consumer_groups;
+mod consumer_perf;
 mod dump_log;
+mod e2e_latency;
 mod formatter;
 mod java;
 mod node;
 mod options;
+mod perf_output;
+mod producer_perf;
 mod topics;
 
 use options::{Misuse, Parsed, Script};
@@ -31,16 +35,22 @@ enum Name {
     ConsoleConsumer,
     ConsumerGroups,
     DumpLog,
+    ProducerPerf,
+    ConsumerPerf,
+    EndToEndLatency,
     ServerStart,
     Storage,
 }
 
-const NAMES: [(&str, Name); 7] = [
+const NAMES: [(&str, Name); 10] = [
     ("kafka-topics", Name::Topics),
     ("kafka-console-producer", Name::ConsoleProducer),
     ("kafka-console-consumer", Name::ConsoleConsumer),
     ("kafka-consumer-groups", Name::ConsumerGroups),
     ("kafka-dump-log", Name::DumpLog),
+    ("kafka-producer-perf-test", Name::ProducerPerf),
+    ("kafka-consumer-perf-test", Name::ConsumerPerf),
+    ("kafka-e2e-latency", Name::EndToEndLatency),
     ("kafka-server-start", Name::ServerStart),
     ("kafka-storage", Name::Storage),
 ];
@@ -76,6 +86,12 @@ impl Invocation {
             Name::ConsoleConsumer => run(&console_consumer::SCRIPT, &self.arguments, console_consumer::run),
             Name::ConsumerGroups => run(&consumer_groups::SCRIPT, &self.arguments, consumer_groups::run),
             Name::DumpLog => run(&dump_log::SCRIPT, &self.arguments, dump_log::run),
+            Name::ProducerPerf => run(&producer_perf::SCRIPT, &self.arguments, producer_perf::run),
+            Name::ConsumerPerf => run(&consumer_perf::SCRIPT, &self.arguments, consumer_perf::run),
+            Name::EndToEndLatency => match e2e_latency::named(&self.arguments) {
+                Ok(arguments) => run(&e2e_latency::SCRIPT, &arguments, e2e_latency::run),
+                Err(misuse) => e2e_latency::SCRIPT.refuse(&misuse),
+            },
             Name::ServerStart => node::server_start(&self.arguments),
             Name::Storage => node::storage(&self.arguments),
         }

@@ -17,6 +17,8 @@ const COMMON: [Flag; 2] = [
 pub(crate) struct Script {
     pub(crate) about: &'static str,
     pub(crate) flags: &'static [Flag],
+    /// The name before mistakes in the words of argparse4j; those of jopt-simple without one.
+    pub(crate) program: Option<&'static str>,
 }
 
 /// A flag.
@@ -32,6 +34,7 @@ enum Value {
     None,
     Required(&'static str),
     Optional(&'static str),
+    Several(&'static str),
 }
 
 /// A flag without a value.
@@ -57,6 +60,15 @@ pub(crate) const fn optional(name: &'static str, what: &'static str, help: &'sta
     Flag {
         name,
         value: Value::Optional(what),
+        help,
+    }
+}
+
+/// A flag with one value or more behind it; given again, it takes the earlier ones back.
+pub(crate) const fn several(name: &'static str, what: &'static str, help: &'static str) -> Flag {
+    Flag {
+        name,
+        value: Value::Several(what),
         help,
     }
 }
@@ -112,14 +124,36 @@ impl Script {
                 None => (given, None),
             };
             let Some(flag) = self.flags.iter().chain(&COMMON).find(|flag| flag.name == name) else {
-                return Err(Misuse::with_usage(format!("{name} is not a recognized option")));
+                return Err(self.mistake(
+                    &format!("{name} is not a recognized option"),
+                    &format!("unrecognized arguments: '--{name}'"),
+                ));
             };
             let value = match flag.value {
                 Value::None => None,
                 Value::Required(_) => match attached.or_else(|| rest.next().cloned()) {
                     Some(value) => Some(value),
-                    None => return Err(Misuse::with_usage(format!("Option {name} requires an argument"))),
+                    None => {
+                        return Err(self.mistake(
+                            &format!("Option {name} requires an argument"),
+                            &format!("argument --{name}: expected one argument"),
+                        ));
+                    }
                 },
+                Value::Several(_) => {
+                    let mut values: Vec<Option<String>> = attached.into_iter().map(Some).collect();
+                    while let Some(value) = rest.next_if(|next| !next.starts_with('-')) {
+                        values.push(Some(value.clone()));
+                    }
+                    if values.is_empty() {
+                        return Err(self.mistake(
+                            &format!("Option {name} requires an argument"),
+                            &format!("argument --{name}: expected at least one argument"),
+                        ));
+                    }
+                    parsed.values.insert(flag.name, values);
+                    continue;
+                }
                 Value::Optional(_) => {
                     attached.or_else(|| rest.next_if(|next| !next.starts_with('-')).cloned())
                 }
@@ -127,6 +161,14 @@ impl Script {
             parsed.values.entry(flag.name).or_default().push(value);
         }
         Ok(parsed)
+    }
+
+    /// A mistake in the words of the script's parser.
+    fn mistake(&self, jopt_simple: &str, argparse4j: &str) -> Misuse {
+        Misuse::with_usage(match self.program {
+            Some(program) => format!("{program}: error: {argparse4j}"),
+            None => jopt_simple.to_owned(),
+        })
     }
 
     /// Reports a mistake.
@@ -148,7 +190,7 @@ impl Script {
         for flag in flags {
             let name = match flag.value {
                 Value::None => format!("--{}", flag.name),
-                Value::Required(what) => format!("--{} <{what}>", flag.name),
+                Value::Required(what) | Value::Several(what) => format!("--{} <{what}>", flag.name),
                 Value::Optional(what) => format!("--{} [{what}]", flag.name),
             };
             let mut lines = wrapped(flag.help, RIGHT).into_iter();
@@ -287,6 +329,7 @@ mod tests {
             ),
             optional("state", "String", "The state."),
         ],
+        program: None,
     };
 
     fn parse(line: &str) -> Result<Parsed, Misuse> {

@@ -19,6 +19,7 @@ use crate::output;
 pub(super) const SCRIPT: Script = Script {
     about: "This script creates, lists, describes, alters and deletes topics.",
     flags: &FLAGS,
+    program: None,
 };
 
 const FLAGS: [Flag; 24] = [

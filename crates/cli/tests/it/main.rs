@@ -3,5 +3,6 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod gracchus;
+mod perf;
 mod scripts;
 mod walk;
