@@ -6,7 +6,7 @@ use anyhow::{Context, Result, bail};
 use std::fs;
 use std::process::Command;
 
-/// Foreign clients (`suites`), faults (`crash`) or figures (`measure`) for the release build of the binary.
+/// Foreign clients (`suites`, `interop`) or faults (`crash`) for the release build of the binary.
 pub(crate) fn conformance(campaign: &str, arguments: &[String]) -> Result<()> {
     run(&mut cargo(
         "build --release --locked --package gracchus-cli --package gracchus-conformance",
@@ -23,6 +23,23 @@ pub(crate) fn conformance(campaign: &str, arguments: &[String]) -> Result<()> {
         "suites" => Ledger::open("conformance")?.run(&mut command, arguments),
         _ => Ledger::open(campaign)?.run(&mut command, arguments),
     }
+}
+
+/// The benchmark: builds what is measured and what measures, unless the arguments bring it along.
+pub(crate) fn bench(arguments: &[String]) -> Result<()> {
+    let brings = |flag: &str| arguments.iter().any(|word| word.split('=').next() == Some(flag));
+    let mut command = cargo("run --quiet --release --locked --package gracchus-conformance -- bench");
+    if !brings("--report") && !brings("--binary") {
+        run(&mut cargo("build --release --locked --package gracchus-cli"))?;
+        command.arg("--binary").arg(target_dir().join("release/gracchus"));
+    }
+    if !brings("--report") && !brings("--tools") {
+        run(cargo("build --release --locked").current_dir(root().join("bench")))?;
+        let tools =
+            std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("bench/target"), Into::into);
+        command.arg("--tools").arg(tools.join("release"));
+    }
+    run(command.args(arguments))
 }
 
 /// The deterministic node by seeds. A planted fault takes a build of its own.

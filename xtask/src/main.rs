@@ -23,7 +23,8 @@ const HELP: &str = "cargo xtask CHORE
   conformance [ARGS..]    foreign clients against the built binary; ARGS go to its `suites`
   crash [ARGS..]          kill -9 and power cuts under load; ARGS go to its `crash`
   interop                 one data directory, Apache Kafka and us in turns; Kafka's kafka-dump-log over our files
-  measure [ARGS..]        throughput, CPU, memory and start-up beside Apache Kafka; ARGS go to its `measure`
+  bench [ARGS..]          every broker under the same workloads, and docs/performance.md; ARGS go to its `bench`:
+                          [--only REGEX] [--brokers LIST] [--repetitions N] [--minutes N] [--quick] [--publish] [--report]
   sim [ARGS..]            the deterministic node by seeds; ARGS go to the simulator
   fuzz [--runs N] [TARGET..]
                           fuzz campaign up to N executions a target (default 1,000,000) of this commit
@@ -61,7 +62,7 @@ fn chore() -> Result<()> {
         ("conformance", rest) => campaign::conformance("suites", rest),
         ("crash", rest) => campaign::conformance("crash", rest),
         ("interop", rest) => campaign::conformance("interop", rest),
-        ("measure", rest) => campaign::conformance("measure", rest),
+        ("bench", rest) => campaign::bench(rest),
         ("sim", rest) => campaign::sim(rest),
         ("fuzz", rest) => campaign::fuzz(rest),
         _ => bail!("no such chore: {}\n\n{HELP}", arguments.join(" ")),

@@ -1,11 +1,12 @@
-//! Judges the built binary from outside: by clients nobody here wrote, and by killing it and cutting its power.
+//! Judges the built binary from outside: by clients nobody here wrote, by killing it and cutting its power, and by
+//! measuring it beside other brokers.
 //!
 //! Nothing here links the broker: what is measured is what a user runs. `cargo xtask conformance` and
 //! `cargo xtask crash` build the binary and call this program.
 
+mod bench;
 mod crash;
 mod interop;
-mod measure;
 mod node;
 mod suites;
 
@@ -40,8 +41,8 @@ enum Command {
     Crash(crash::Options),
     /// Pass a data directory between us and Apache Kafka, and let Kafka's kafka-dump-log read ours.
     Interop,
-    /// Measure throughput, processor time, memory and start-up beside Apache Kafka in the same run.
-    Measure(measure::Options),
+    /// Measure brokers under the same workloads in one run, and render what came of it.
+    Bench(bench::Options),
 }
 
 fn main() -> ExitCode {
@@ -50,7 +51,7 @@ fn main() -> ExitCode {
         Command::Suites(options) => suites::run(&arguments.binary, &arguments.work, options),
         Command::Crash(options) => crash::run(&arguments.binary, &arguments.work, options),
         Command::Interop => interop::run(&arguments.binary, &arguments.work),
-        Command::Measure(options) => measure::run(&arguments.binary, &arguments.work, options),
+        Command::Bench(options) => bench::run(&arguments.binary, &arguments.work, options),
     };
     match outcome {
         Ok(true) => ExitCode::SUCCESS,

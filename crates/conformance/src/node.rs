@@ -198,7 +198,7 @@ fn tail(log: &[u8]) -> String {
 }
 
 /// A port nobody listens on now.
-fn free_port() -> Result<u16> {
+pub(crate) fn free_port() -> Result<u16> {
     Ok(TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?.port())
 }
 

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// A word in backticks that starts like this is a path from the root.
-const SHELVES: &[&str] = &["core/", "crates/", "xtask/", "docs/", "fuzz/", ".ci/"];
+const SHELVES: &[&str] = &["core/", "crates/", "xtask/", "docs/", "bench/", "fuzz/", ".ci/"];
 
 /// Paths in the Markdown pages that lead nowhere.
 pub(super) fn check(root: &Path) -> Result<Vec<Complaint>> {

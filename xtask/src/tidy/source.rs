@@ -32,10 +32,10 @@ pub(crate) struct Function<'a> {
 }
 
 impl Source {
-    /// Every Rust file of the workspace, fuzz targets included.
+    /// Every Rust file of the workspace, fuzz targets and the bench included.
     pub(crate) fn read_tree(root: &Path) -> Result<Vec<Source>> {
         let mut sources = Vec::new();
-        for shelf in ["core", "crates", "xtask", "fuzz"] {
+        for shelf in ["core", "crates", "xtask", "bench", "fuzz"] {
             collect(root, &root.join(shelf), &mut sources)?;
         }
         sources.sort_by(|a, b| a.path.cmp(&b.path));
