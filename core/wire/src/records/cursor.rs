@@ -20,10 +20,12 @@ impl<'a> Cursor<'a> {
         Cursor { rest: bytes }
     }
 
+    #[inline]
     pub(super) fn remaining(&self) -> usize {
         self.rest.len()
     }
 
+    #[inline]
     pub(super) fn rest(&self) -> &'a [u8] {
         self.rest
     }
@@ -34,12 +36,14 @@ impl<'a> Cursor<'a> {
         Ok(taken)
     }
 
+    #[inline]
     fn array<const N: usize>(&mut self) -> Result<[u8; N], CursorError> {
         let (taken, rest) = self.rest.split_first_chunk::<N>().ok_or(CursorError::End)?;
         self.rest = rest;
         Ok(*taken)
     }
 
+    #[inline]
     pub(super) fn i8(&mut self) -> Result<i8, CursorError> {
         Ok(i8::from_be_bytes(self.array()?))
     }
@@ -74,13 +78,44 @@ impl<'a> Cursor<'a> {
             return Ok(i32::from(byte >> 1) ^ -i32::from(byte & 1));
         }
         let raw = u32::try_from(self.unsigned(5)?).map_err(|_| CursorError::Varint)?;
-        Ok((raw >> 1).cast_signed() ^ -(raw & 1).cast_signed())
+        Ok(zigzag(raw))
     }
 
     /// A zigzag varint of 64 bits.
     pub(super) fn varlong(&mut self) -> Result<i64, CursorError> {
         let raw = self.unsigned(10)?;
         Ok((raw >> 1).cast_signed() ^ -(raw & 1).cast_signed())
+    }
+
+    /// The bits of a varint of at most three bytes; `None` where it is longer or the slice ends.
+    #[inline]
+    pub(super) fn short_varint(&mut self) -> Option<u32> {
+        let (bits, rest) = match *self.rest {
+            [a, ref rest @ ..] if a < 0x80 => (u32::from(a), rest),
+            [a, b, ref rest @ ..] if b < 0x80 => (u32::from(a & 0x7f) | u32::from(b) << 7, rest),
+            [a, b, c, ref rest @ ..] if c < 0x80 => (
+                u32::from(a & 0x7f) | u32::from(b & 0x7f) << 7 | u32::from(c) << 14,
+                rest,
+            ),
+            _ => return None,
+        };
+        self.rest = rest;
+        Some(bits)
+    }
+
+    /// Bytes behind a varint length of at most three bytes, the inner `None` for -1; the outer one where there is no
+    /// such thing.
+    #[inline]
+    pub(super) fn short_nullable_bytes(&mut self) -> Option<Option<&'a [u8]>> {
+        match self.short_varint()? {
+            1 => Some(None),
+            negative if negative & 1 == 1 => None,
+            twice => {
+                let (taken, rest) = self.rest.split_at_checked((twice >> 1) as usize)?;
+                self.rest = rest;
+                Some(Some(taken))
+            }
+        }
     }
 
     fn unsigned(&mut self, longest: usize) -> Result<u64, CursorError> {
@@ -114,6 +149,12 @@ impl<'a> Cursor<'a> {
             }
         }
     }
+}
+
+/// The number that zigzag bits stand for.
+#[inline]
+pub(super) fn zigzag(bits: u32) -> i32 {
+    (bits >> 1).cast_signed() ^ -(bits & 1).cast_signed()
 }
 
 /// Appends a zigzag varint.

@@ -463,4 +463,23 @@ proptest! {
             let _ = entry.records(limit());
         }
     }
+
+    #[test]
+    fn the_quick_way_through_records_finds_what_the_whole_one_does(
+        samples in samples(),
+        damage in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..3),
+    ) {
+        let batch = Batch::parse(&build(&samples, Codec::None)).unwrap();
+        let mut payload = batch.payload(limit()).unwrap().to_vec();
+        for (at, value) in damage {
+            let at = at.index(payload.len());
+            payload[at] = value;
+        }
+        let told = |record: Result<RecordRef<'_>, RecordError>| format!("{:?}", record.map(|record| {
+            (record.attributes, record.offset_delta, record.timestamp_delta, record.key, record.value, record.headers.len())
+        }));
+        let quick = RecordRefs::new(&payload, batch.header().record_count);
+        let whole = RecordRefs::new(&payload, batch.header().record_count).without_quick_way();
+        prop_assert!(quick.map(told).eq(whole.map(told)));
+    }
 }
