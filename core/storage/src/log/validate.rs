@@ -3,6 +3,8 @@
 //! Bytes pass through: the header and the checksum are looked at, the records walked over in place. Only a topic that
 //! asks for another codec makes new bytes.
 
+use std::cell::RefCell;
+
 use bytes::{BufMut, Bytes, BytesMut};
 use wire::records::{
     BATCH_HEADER_SIZE, Batch, BatchError, BatchHeader, Codec, Compression, NewTimestamps, RecordRefs,
@@ -13,6 +15,12 @@ use super::{AppendError, CompressedCheck, LogConfig, Origin, RecordFault};
 
 /// The most records that one refusal names.
 const FAULTS_MAX: usize = 100;
+
+thread_local! {
+    /// Where compressed records are looked at: the same room for each batch, or first touching it would cost more than
+    /// decompressing into it.
+    static UNPACKED: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+}
 
 /// A batch that may be appended.
 #[derive(Clone, Debug)]
@@ -62,20 +70,12 @@ impl Rules<'_> {
             .filter(|target| client && target.codec != codec);
         let checked = codec == Codec::None || self.config.compressed_check == CompressedCheck::Records;
         let walk = client && (checked || self.config.cleanup.compact || target.is_some());
-        let payload = if walk {
-            Some(batch.payload(self.config.decompression_limit)?)
-        } else {
-            None
+        let (walked, recoded) = match walk {
+            true => self.walk_batch(&batch, target)?,
+            false => (None, None),
         };
-        let walked = payload
-            .as_ref()
-            .map(|payload| self.walk(batch.header(), payload))
-            .transpose()?;
+        let batch = recoded.unwrap_or(batch);
         let (timestamps, max_timestamp) = self.timestamps(batch.header(), walked)?;
-        let batch = match (target, payload) {
-            (Some(target), Some(payload)) => recompress(&batch, target, &payload)?,
-            _ => batch,
-        };
         // Another codec may have made it larger (rule 4).
         self.check_size(&batch)?;
         Ok(Judged {
@@ -122,6 +122,30 @@ impl Rules<'_> {
             return refused("a transactional batch without a producer id");
         }
         Ok(())
+    }
+
+    /// Walks the records of a batch, and puts them in another codec where one is asked for.
+    fn walk_batch(
+        &self,
+        batch: &Batch,
+        target: Option<Compression>,
+    ) -> Result<(Option<Walked>, Option<Batch>), AppendError> {
+        UNPACKED.with_borrow_mut(|unpacked| {
+            let mut walk = || {
+                let payload = batch.payload_in(self.config.decompression_limit, unpacked)?;
+                let walked = self.walk(batch.header(), payload)?;
+                let recoded = target
+                    .map(|target| recompress(batch, target, payload))
+                    .transpose()?;
+                Ok((Some(walked), recoded))
+            };
+            let result = walk();
+            // A thread keeps a megabyte at most.
+            if unpacked.capacity() > 1 << 20 {
+                *unpacked = Vec::new();
+            }
+            result
+        })
     }
 
     /// Walks the records in place: nothing is allocated unless one is refused.

@@ -4,7 +4,7 @@ use bytes::Bytes;
 use model::Offset;
 
 use super::builder::Producer;
-use super::codec::{DecompressionLimit, decompress};
+use super::codec::{Codec, DecompressionLimit, decompress, decompress_into};
 use super::header::{
     BATCH_HEADER_SIZE, BatchError, BatchHeader, CRC_START, ENTRY_PREFIX_SIZE, EntryPrefix, TimestampType,
 };
@@ -86,6 +86,22 @@ impl Batch {
             &self.stored_records(),
             limit,
         )?)
+    }
+
+    /// The records like [`Batch::payload`], decompressed into a buffer of the caller's; where they lie in the batch when
+    /// they are not compressed.
+    pub fn payload_in<'a>(
+        &'a self,
+        limit: DecompressionLimit,
+        buffer: &'a mut Vec<u8>,
+    ) -> Result<&'a [u8], RecordError> {
+        let stored = self.bytes.get(BATCH_HEADER_SIZE..).unwrap_or_default();
+        let codec = self.header.attributes.codec()?;
+        if stored.is_empty() || codec == Codec::None {
+            return Ok(stored);
+        }
+        decompress_into(codec, stored, limit, buffer)?;
+        Ok(buffer)
     }
 
     /// The records with absolute offsets and times.

@@ -7,18 +7,17 @@ use flate2::write::GzEncoder;
 
 use super::{Codec, CodecError};
 
-pub(super) fn decompress(input: &[u8], limit: usize) -> Result<Vec<u8>, CodecError> {
-    let mut output = Vec::new();
+pub(super) fn decompress(input: &[u8], limit: usize, output: &mut Vec<u8>) -> Result<(), CodecError> {
     // One byte more than allowed tells a full buffer from one that would have grown on.
     let most = u64::try_from(limit).unwrap_or(u64::MAX).saturating_add(1);
     MultiGzDecoder::new(input)
         .take(most)
-        .read_to_end(&mut output)
+        .read_to_end(output)
         .map_err(|error| CodecError::broken(Codec::Gzip, error))?;
     if output.len() > limit {
         return Err(CodecError::TooLarge { limit });
     }
-    Ok(output)
+    Ok(())
 }
 
 pub(super) fn compress(input: &[u8], level: i32) -> Result<Vec<u8>, CodecError> {

@@ -36,11 +36,15 @@ struct Frame {
     content_checksum: bool,
 }
 
-pub(super) fn decompress(input: &[u8], limit: usize, check: HeaderChecksum) -> Result<Vec<u8>, CodecError> {
+pub(super) fn decompress(
+    input: &[u8],
+    limit: usize,
+    check: HeaderChecksum,
+    output: &mut Vec<u8>,
+) -> Result<(), CodecError> {
     let cut_off = |_| broken("a frame is cut off");
     let mut cursor = Cursor::new(input);
     let frame = read_frame(&mut cursor, check)?;
-    let mut output = Vec::new();
     loop {
         let word = cursor.u32_little_endian().map_err(cut_off)?;
         if word == 0 {
@@ -56,19 +60,19 @@ pub(super) fn decompress(input: &[u8], limit: usize, check: HeaderChecksum) -> R
         {
             return Err(broken("the checksum of a block is wrong"));
         }
-        append_block(&mut output, block, word & STORED_BLOCK != 0, frame.block_size)?;
+        append_block(output, block, word & STORED_BLOCK != 0, frame.block_size)?;
         if output.len() > limit {
             return Err(CodecError::TooLarge { limit });
         }
     }
-    if frame.content_checksum && cursor.u32_little_endian().map_err(cut_off)? != XxHash32::oneshot(0, &output)
+    if frame.content_checksum && cursor.u32_little_endian().map_err(cut_off)? != XxHash32::oneshot(0, output)
     {
         return Err(broken("the checksum of the content is wrong"));
     }
     if cursor.remaining() > 0 {
         return Err(broken("bytes follow the frame"));
     }
-    Ok(output)
+    Ok(())
 }
 
 fn read_frame(cursor: &mut Cursor<'_>, check: HeaderChecksum) -> Result<Frame, CodecError> {

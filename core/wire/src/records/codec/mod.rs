@@ -151,15 +151,34 @@ impl DecompressionLimit {
 
 /// Decompresses; no copy where nothing is compressed.
 pub fn decompress(codec: Codec, input: &Bytes, limit: DecompressionLimit) -> Result<Bytes, CodecError> {
-    let most = limit.for_input(input.len());
-    let output = match codec {
-        Codec::None => return Ok(input.clone()),
-        Codec::Gzip => gzip::decompress(input, most)?,
-        Codec::Snappy => snappy::decompress(input, most)?,
-        Codec::Lz4 => lz4::decompress(input, most, lz4::HeaderChecksum::Verified)?,
-        Codec::Zstd => zstd::decompress(input, most)?,
-    };
+    if codec == Codec::None {
+        return Ok(input.clone());
+    }
+    let mut output = Vec::new();
+    decompress_into(codec, input, limit, &mut output)?;
+    if output.capacity() / 2 > output.len() {
+        output.shrink_to_fit();
+    }
     Ok(output.into())
+}
+
+/// Decompresses into `output`, in place of what it holds. What has room already is not allocated anew.
+pub(super) fn decompress_into(
+    codec: Codec,
+    input: &[u8],
+    limit: DecompressionLimit,
+    output: &mut Vec<u8>,
+) -> Result<(), CodecError> {
+    output.clear();
+    let most = limit.for_input(input.len());
+    match codec {
+        Codec::None => output.extend_from_slice(input),
+        Codec::Gzip => gzip::decompress(input, most, output)?,
+        Codec::Snappy => snappy::decompress(input, most, output)?,
+        Codec::Lz4 => lz4::decompress(input, most, lz4::HeaderChecksum::Verified, output)?,
+        Codec::Zstd => zstd::decompress(input, most, output)?,
+    }
+    Ok(())
 }
 
 /// Decompresses the value of a wrapper message; lz4 in magic 0 has a header checksum that everybody gets wrong alike.
@@ -170,8 +189,10 @@ pub(super) fn decompress_legacy(
     limit: DecompressionLimit,
 ) -> Result<Bytes, CodecError> {
     if codec == Codec::Lz4 && magic == 0 {
+        let mut output = Vec::new();
         let most = limit.for_input(input.len());
-        return Ok(lz4::decompress(input, most, lz4::HeaderChecksum::Ignored)?.into());
+        lz4::decompress(input, most, lz4::HeaderChecksum::Ignored, &mut output)?;
+        return Ok(output.into());
     }
     decompress(codec, input, limit)
 }

@@ -12,11 +12,9 @@ const VERSIONS: [u8; 8] = [0, 0, 0, 1, 0, 0, 0, 1];
 /// What snappy-java puts in one block.
 const BLOCK_SIZE: usize = 32 << 10;
 
-pub(super) fn decompress(input: &[u8], limit: usize) -> Result<Vec<u8>, CodecError> {
-    let mut output = Vec::new();
+pub(super) fn decompress(input: &[u8], limit: usize, output: &mut Vec<u8>) -> Result<(), CodecError> {
     let Some(mut rest) = input.strip_prefix(&MAGIC) else {
-        append_block(&mut output, input, limit)?;
-        return Ok(output);
+        return append_block(output, input, limit);
     };
     let cut_off = |_| CodecError::broken(Codec::Snappy, "a frame is cut off");
     loop {
@@ -27,11 +25,11 @@ pub(super) fn decompress(input: &[u8], limit: usize) -> Result<Vec<u8>, CodecErr
             let block = cursor
                 .take(usize::try_from(length).unwrap_or(usize::MAX))
                 .map_err(cut_off)?;
-            append_block(&mut output, block, limit)?;
+            append_block(output, block, limit)?;
         }
         match cursor.rest().strip_prefix(&MAGIC) {
             Some(next) => rest = next,
-            None => return Ok(output),
+            None => return Ok(()),
         }
     }
 }

@@ -1,27 +1,34 @@
 //! zstd, by the reference library.
 
+use std::cell::RefCell;
+
 use zstd::bulk::{Compressor, Decompressor};
 
 use super::{Codec, CodecError};
 
-pub(super) fn decompress(input: &[u8], limit: usize) -> Result<Vec<u8>, CodecError> {
+thread_local! {
+    /// A context is some 100 KiB, which a new one would touch anew for each batch.
+    static DECOMPRESSOR: RefCell<Option<Decompressor<'static>>> = const { RefCell::new(None) };
+}
+
+pub(super) fn decompress(input: &[u8], limit: usize, output: &mut Vec<u8>) -> Result<(), CodecError> {
     let broken = |error| CodecError::broken(Codec::Zstd, error);
-    if input.is_empty() {
+    let Some(bound) = Decompressor::upper_bound(input).filter(|_| !input.is_empty()) else {
         return Err(CodecError::broken(Codec::Zstd, "no frame"));
-    }
-    let mut decompressor = Decompressor::new().map_err(broken)?;
+    };
     // The buffer is sized by what the frame's blocks can hold at most, never past the limit.
-    let mut output =
-        decompressor
-            .decompress(input, limit)
-            .map_err(|error| match Decompressor::upper_bound(input) {
-                Some(bound) if bound > limit => CodecError::TooLarge { limit },
-                _ => broken(error),
-            })?;
-    if output.capacity() / 2 > output.len() {
-        output.shrink_to_fit();
-    }
-    Ok(output)
+    output.reserve(bound.min(limit));
+    DECOMPRESSOR.with_borrow_mut(|kept| {
+        let decompressor = match kept {
+            Some(decompressor) => decompressor,
+            None => kept.insert(Decompressor::new().map_err(broken)?),
+        };
+        match decompressor.decompress_to_buffer(input, output) {
+            Ok(written) if written <= limit => Ok(()),
+            Err(error) if bound <= limit => Err(broken(error)),
+            _ => Err(CodecError::TooLarge { limit }),
+        }
+    })
 }
 
 pub(super) fn compress(input: &[u8], level: i32) -> Result<Vec<u8>, CodecError> {
