@@ -25,6 +25,8 @@ resource_keys! {
     Topic;
     "cleanup.policy" List "delete", LIST_OF(&["compact", "delete"]), same("log.cleanup.policy"),
         "What happens to old records: delete removes segments past their retention. compact keeps the newest record of each key; this version refuses records without a key in such a topic, and does not compact yet. Empty keeps everything.";
+    "compressed.batch.check" String "records", ONE_OF(&["records", "header"]), same("log.compressed.batch.check"),
+        "How much of a compressed batch is checked before it is stored as it came: records decompresses it and looks at every record, as is always done with uncompressed ones; header trusts the producer for what the checksum covers, and costs no decompression. What needs the records, a compacted topic or another codec, reads them all the same. Gracchus's own.";
     "compression.gzip.level" Int "-1", between_or(1, 9, -1), same("compression.gzip.level"),
         "The level when the broker compresses with gzip.";
     "compression.lz4.level" Int "9", between(1, 17), same("compression.lz4.level"), LATER;

@@ -1,7 +1,7 @@
 //! A topic's settings, typed for those who act on them.
 
 use model::config::{Value, topic_key};
-use storage::{CleanupPolicy, LogConfig};
+use storage::{CleanupPolicy, CompressedCheck, LogConfig};
 use wire::records::{Codec, Compression, DecompressionLimit, TimestampType};
 
 use super::layers::Layers;
@@ -70,12 +70,15 @@ fn log_config(reader: &Reader<'_, '_>, node: &NodeConfig) -> LogConfig {
             compact: has("compact"),
         },
         compression: compression(reader),
+        compressed_check: match reader.text("compressed.batch.check").as_str() {
+            "header" => CompressedCheck::Header,
+            _ => CompressedCheck::Records,
+        },
         decompression_limit: DecompressionLimit {
             max_bytes: node.logs.max_decompressed_message_bytes,
             ..DecompressionLimit::default()
         },
         producer_id_expiration_ms: node.producers.id_expiration_ms,
-        ..LogConfig::default()
     }
 }
 
@@ -166,6 +169,7 @@ mod tests {
                 ("log.retention.hours", "1"),
                 ("log.durability", "pagecache"),
                 ("compression.type", "gzip"),
+                ("log.compressed.batch.check", "header"),
             ],
             &[
                 ("cleanup.policy", "compact"),
@@ -186,6 +190,7 @@ mod tests {
             }
         );
         assert_eq!(given.log.compression, Some(Compression::of(Codec::Gzip)));
+        assert_eq!(given.log.compressed_check, CompressedCheck::Header);
         assert_eq!(given.log.timestamp_type, TimestampType::LogAppendTime);
         assert_eq!(
             (given.durability, given.min_insync_replicas),

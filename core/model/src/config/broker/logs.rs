@@ -27,6 +27,8 @@ broker_keys! {
     "log.cleaner.threads" Int "1", at_least(0), ClusterWide, LATER;
     "log.cleanup.policy" List "delete", LIST_OF(&["compact", "delete"]), ClusterWide,
         "What happens to old records: delete removes segments past their retention. compact keeps the newest record of each key; this version refuses records without a key in such a topic, and does not compact yet.";
+    "log.compressed.batch.check" String "records", ONE_OF(&["records", "header"]), ClusterWide,
+        "How much of a compressed batch is checked before it is stored as it came: records decompresses it and looks at every record, as is always done with uncompressed ones; header trusts the producer for what the checksum covers, and costs no decompression. What needs the records, a compacted topic or another codec, reads them all the same. Gracchus's own.";
     "log.dir" List "/tmp/kafka-logs", ANY, ReadOnly, "The data directory, when log.dirs is unset.";
     "log.dirs" List NONE, ANY, ReadOnly, "The data directories, separated by commas.";
     "log.durability" String "fsync", ONE_OF(&["fsync", "pagecache"]), ReadOnly,

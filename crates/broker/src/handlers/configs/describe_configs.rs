@@ -342,8 +342,8 @@ mod tests {
         let orders = ask(2, "orders", None);
         assert_eq!(
             (orders.error_code, orders.configs.len()),
-            (0, 33 + 1),
-            "Kafka's keys and durability"
+            (0, 33 + 2),
+            "Kafka's keys and our own"
         );
         let segment = entry(&orders, "segment.bytes");
         assert_eq!(
@@ -373,7 +373,7 @@ mod tests {
 
     #[test]
     fn an_empty_list_of_keys_asks_for_all_and_a_list_for_its_own() {
-        assert_eq!(ask(2, "orders", Some(&[])).configs.len(), 34);
+        assert_eq!(ask(2, "orders", Some(&[])).configs.len(), 33 + 2);
         let two = ask(2, "orders", Some(&["retention.ms", "no.such"]));
         assert_eq!(
             two.configs.iter().map(|config| &*config.name).collect::<Vec<_>>(),
