@@ -26,7 +26,7 @@ use wire::records::{Attributes, BatchHeader, Codec};
 use answer::{appended, failed, has_error, not_appended, refuse_all, with_ends};
 
 use crate::dispatch::{ApiSpec, Handler, Node, Reply, RequestContext, now_ms};
-use crate::replicas::{Hosted, HostedPartition, PendingProduce, ProduceToken, Replicas, Topics};
+use crate::replicas::{Hosted, HostedPartition, HostedTopic, PendingProduce, ProduceToken, Replicas, Topics};
 
 /// The first version that may carry zstd.
 const ZSTD_VERSION: i16 = 7;
@@ -86,8 +86,8 @@ pub(super) fn produce(replicas: &Replicas, version: i16, request: ProduceRequest
 }
 
 /// One request while it is appended.
-struct Append<'a> {
-    topics: &'a Topics,
+struct Append<'t> {
+    topics: &'t Topics,
     version: i16,
     transactional_id: Option<Str>,
     acks: Acks,
@@ -110,30 +110,34 @@ impl From<ErrorCode> for Refusal {
     }
 }
 
-impl Append<'_> {
+impl<'t> Append<'t> {
     fn topic(&mut self, topic: &TopicProduceData) -> TopicProduceResponse {
+        let found = self.find(topic);
         let partitions = topic.partition_data.iter();
         TopicProduceResponse {
             topic_id: topic.topic_id,
-            name: topic.name.clone(),
+            // A copy: a slice would keep the whole request in memory as long as its answer waits, and the next request
+            // could not be received into the same buffer.
+            name: Str::from(&*topic.name),
             partition_responses: partitions
-                .map(|partition| self.partition(topic, partition))
+                .map(|partition| self.partition(found, partition))
                 .collect(),
         }
     }
 
     fn partition(
         &mut self,
-        topic: &TopicProduceData,
+        topic: Result<&HostedTopic, ErrorCode>,
         data: &PartitionProduceData,
     ) -> PartitionProduceResponse {
         let slot = self.slots;
         self.slots += 1;
-        let checked = self
-            .find(topic, data.index)
+        let checked = topic
+            .map_err(Refusal::from)
+            .and_then(|topic| partition_of(topic, data.index))
             .and_then(|partition| Ok((partition, self.check(data)?)));
         match checked {
-            Ok((partition, records)) => match self.append(&partition, &records, slot) {
+            Ok((partition, records)) => match self.append(partition, &records, slot) {
                 Ok(accepted) => appended(data.index, &accepted),
                 Err(refused) => not_appended(data.index, &refused),
             },
@@ -144,7 +148,7 @@ impl Append<'_> {
         }
     }
 
-    fn find(&self, topic: &TopicProduceData, index: i32) -> Result<Arc<HostedPartition>, Refusal> {
+    fn find(&self, topic: &TopicProduceData) -> Result<&'t HostedTopic, ErrorCode> {
         let found = if self.version >= TOPIC_ID_VERSION {
             self.topics
                 .by_id(topic.topic_id)
@@ -154,20 +158,7 @@ impl Append<'_> {
                 .by_name(&topic.name)
                 .ok_or(ErrorCode::UnknownTopicOrPartition)?
         };
-        let hosted = found
-            .partitions
-            .get(&index)
-            .ok_or(ErrorCode::UnknownTopicOrPartition)?;
-        if is_internal(&found.name) {
-            return Err(Refusal {
-                code: ErrorCode::InvalidTopicException,
-                message: Some("clients may not write to internal topics"),
-            });
-        }
-        match hosted {
-            Hosted::Online(partition) => Ok(partition.clone()),
-            Hosted::Offline => Err(ErrorCode::KafkaStorageError.into()),
-        }
+        Ok(found)
     }
 
     /// What depends on the version, or on what is not served yet; the rules of a batch are the log's.
@@ -215,5 +206,22 @@ impl Append<'_> {
                 slot,
             }
         })
+    }
+}
+
+fn partition_of(topic: &HostedTopic, index: i32) -> Result<&Arc<HostedPartition>, Refusal> {
+    let hosted = topic
+        .partitions
+        .get(&index)
+        .ok_or(ErrorCode::UnknownTopicOrPartition)?;
+    if is_internal(&topic.name) {
+        return Err(Refusal {
+            code: ErrorCode::InvalidTopicException,
+            message: Some("clients may not write to internal topics"),
+        });
+    }
+    match hosted {
+        Hosted::Online(partition) => Ok(partition),
+        Hosted::Offline => Err(ErrorCode::KafkaStorageError.into()),
     }
 }
