@@ -2,6 +2,8 @@
 //!
 //! `sendfile` waits for the disk where a page is missing, and with it every connection of the thread. So before a range
 //! leaves, its pages are probed without waiting; where one is missing, a request handler reads the range first.
+//!
+//! A small range is read at once instead, where that does not wait: it leaves in the same call as what stands around it.
 
 use std::io::IoSliceMut;
 use std::os::fd::BorrowedFd;
@@ -11,7 +13,7 @@ use std::task::{Context, Poll, ready};
 
 use rustix::io::{Errno, ReadWriteFlags};
 use tokio::sync::oneshot;
-use wire::FileRange;
+use wire::{FileRange, Segment};
 
 use super::request_queue::{PermitWait, RequestQueue};
 
@@ -21,6 +23,35 @@ const WINDOW: usize = 1024 * 1024;
 const PROBE_STRIDE: usize = 128 * 1024;
 /// The piece a request handler reads at a time.
 const READ_PIECE: usize = 256 * 1024;
+
+/// Up to this size a copy costs less than a call to `sendfile`, the probe before it and the packets around it (measured
+/// on loopback: 6 us against 9 for 4 KiB, the same for 32 KiB).
+const SMALL: usize = 16 * 1024;
+/// What of one frame is read into memory at most.
+const SMALL_TOGETHER: usize = 256 * 1024;
+
+/// Reads the small ranges of files in a frame, as far as they are in the page cache.
+pub(super) fn read_small(frame: &mut [Segment]) {
+    let mut left = SMALL_TOGETHER;
+    for segment in frame {
+        let Segment::File(range) = segment else { continue };
+        if range.length > SMALL.min(left) {
+            continue;
+        }
+        if let Some(bytes) = read_without_wait(range) {
+            left -= bytes.len();
+            *segment = Segment::Bytes(bytes.into());
+        }
+    }
+}
+
+fn read_without_wait(range: &FileRange) -> Option<Vec<u8>> {
+    let file = range.source.descriptor()?;
+    let mut bytes = vec![0; range.length];
+    let mut buffers = [IoSliceMut::new(&mut bytes)];
+    let read = rustix::io::preadv2(file, &mut buffers, range.position, ReadWriteFlags::NOWAIT);
+    (read == Ok(range.length)).then_some(bytes)
+}
 
 /// The state of one connection's file ranges.
 #[derive(Default)]
@@ -151,6 +182,25 @@ mod tests {
             position: 0,
             length,
         })
+    }
+
+    #[test]
+    fn a_small_range_that_is_in_memory_leaves_as_bytes_and_others_do_not() {
+        let file = tempfile::tempfile().unwrap();
+        file.write_all_at(b"0123456789", 0).unwrap();
+        let source: Arc<dyn FileSource> = Arc::new(Plain(file));
+        let range = |position, length| {
+            Segment::File(FileRange {
+                source: source.clone(),
+                position,
+                length,
+            })
+        };
+        let mut frame = [range(3, 4), range(0, SMALL + 1), range(8, 4)];
+        read_small(&mut frame);
+        assert!(matches!(&frame[0], Segment::Bytes(bytes) if bytes == "3456"));
+        // Too large, and shorter than promised: sending will tell.
+        assert!(matches!(&frame[1..], [Segment::File(_), Segment::File(_)]));
     }
 
     #[tokio::test]

@@ -14,8 +14,9 @@ use std::time::Instant;
 
 use tokio::sync::oneshot;
 use transport::{ConnectionError, FramedConnection};
+use wire::Segment;
 
-use super::cold_read::ColdReads;
+use super::cold_read::{ColdReads, read_small};
 use super::deadlines::Deadlines;
 use super::limits::{ByteShare, ConnectionPermit};
 use super::processor::Shared;
@@ -231,7 +232,7 @@ impl Connection {
         if self.awaited.is_empty() {
             // The common case costs no place in the line.
             match outcome {
-                Outcome::Answer(frame) => return self.framed.enqueue(frame),
+                Outcome::Answer(frame) => return self.enqueue(frame),
                 Outcome::Nothing => return,
                 Outcome::Close(reason) => {
                     self.closing = Some(reason);
@@ -250,6 +251,11 @@ impl Connection {
             order,
             with_handler: false,
         });
+    }
+
+    fn enqueue(&mut self, mut frame: Vec<Segment>) {
+        read_small(&mut frame);
+        self.framed.enqueue(frame);
     }
 
     /// Hands the last request to a request handler when it may block, and sees whether that one is done with it. No
@@ -300,7 +306,7 @@ impl Connection {
             self.awaited_bytes -= first.bytes;
             step = Step::Progress;
             match first.outcome {
-                Outcome::Answer(frame) => self.framed.enqueue(frame),
+                Outcome::Answer(frame) => self.enqueue(frame),
                 Outcome::Close(reason) => {
                     self.closing = Some(reason);
                     self.awaited.clear();
