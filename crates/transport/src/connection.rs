@@ -94,19 +94,22 @@ impl FramedConnection {
         }
     }
 
-    /// Sends until nothing waits. `before_file` is asked before each range of a file that is about to be sent from;
-    /// while it is pending, nothing leaves.
+    /// Sends until nothing waits. `before_file` is asked before a range of a file is sent from, and says how many of its
+    /// bytes may leave before it is asked again, at least one; while it is pending, nothing leaves.
     pub fn poll_send(
         &mut self,
         context: &mut Context<'_>,
-        mut before_file: impl FnMut(&FileRange, &mut Context<'_>) -> Poll<()>,
+        mut before_file: impl FnMut(&FileRange, &mut Context<'_>) -> Poll<usize>,
     ) -> Poll<Result<(), ConnectionError>> {
+        let mut share = SEND_SHARE;
         loop {
-            if let Some(range) = self.sending.front_file() {
-                ready!(before_file(range, context));
-            }
-            match self.sending.send(&self.socket, SEND_SHARE)? {
+            let file_bytes = match self.sending.front_file() {
+                Some(range) => ready!(before_file(range, context)),
+                None => 0,
+            };
+            match self.sending.send(&self.socket, &mut share, file_bytes)? {
                 Sent::All => return Poll::Ready(Ok(())),
+                Sent::AtFile => {}
                 Sent::Blocked => ready!(self.socket.poll_write_ready(context))?,
                 Sent::Yield => {
                     context.waker().wake_by_ref();
@@ -121,7 +124,7 @@ impl FramedConnection {
         poll_fn(|context| {
             if !self.sending.is_empty() {
                 // Pending or done: either way receiving goes on beside it.
-                if let Poll::Ready(Err(error)) = self.poll_send(context, |_, _| Poll::Ready(())) {
+                if let Poll::Ready(Err(error)) = self.poll_send(context, |_, _| Poll::Ready(usize::MAX)) {
                     return Poll::Ready(Err(error));
                 }
             }
@@ -137,7 +140,7 @@ impl FramedConnection {
 
     /// Waits until everything enqueued is with the kernel.
     pub async fn flush(&mut self) -> Result<(), ConnectionError> {
-        poll_fn(|context| self.poll_send(context, |_, _| Poll::Ready(()))).await
+        poll_fn(|context| self.poll_send(context, |_, _| Poll::Ready(usize::MAX))).await
     }
 }
 

@@ -27,6 +27,8 @@ pub enum Sent {
     All,
     /// The socket takes no more for now.
     Blocked,
+    /// A range of a file is next of which nothing more may be sent yet.
+    AtFile,
     /// There is more, but this connection had its share: come back after the others.
     Yield,
 }
@@ -73,17 +75,26 @@ impl SendQueue {
         }
     }
 
-    /// Writes until all is gone, the socket blocks, or about `share` bytes have left.
-    pub fn send(&mut self, socket: &TcpStream, share: usize) -> io::Result<Sent> {
-        let mut left = share;
+    /// Writes until all is gone, the socket blocks, or about `share` bytes have left, which are taken from it. Of the
+    /// file in front at most `file_bytes` are sent, and none of any other: a page that is not in memory would hold up
+    /// the thread.
+    pub fn send(&mut self, socket: &TcpStream, share: &mut usize, file_bytes: usize) -> io::Result<Sent> {
+        let mut file_bytes = self.front_file().map_or(0, |range| range.length.min(file_bytes));
         while !self.segments.is_empty() {
-            if left == 0 {
+            if *share == 0 {
                 return Ok(Sent::Yield);
             }
-            match socket.try_io(Interest::WRITABLE, || self.send_once(socket.as_fd())) {
+            let is_file = self.front_file().is_some();
+            if is_file && file_bytes == 0 {
+                return Ok(Sent::AtFile);
+            }
+            match socket.try_io(Interest::WRITABLE, || self.send_once(socket.as_fd(), file_bytes)) {
                 Ok(count) => {
                     self.advance(count)?;
-                    left = left.saturating_sub(count);
+                    *share = share.saturating_sub(count);
+                    if is_file {
+                        file_bytes = file_bytes.saturating_sub(count);
+                    }
                 }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(Sent::Blocked),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
@@ -94,10 +105,10 @@ impl SendQueue {
     }
 
     /// One system call for what is at the front.
-    fn send_once(&mut self, socket: BorrowedFd<'_>) -> io::Result<usize> {
+    fn send_once(&mut self, socket: BorrowedFd<'_>, file_bytes: usize) -> io::Result<usize> {
         self.load_front()?;
         match self.segments.front() {
-            Some(Segment::File(range)) => send_file(socket, range),
+            Some(Segment::File(range)) => send_file(socket, range, file_bytes),
             Some(_) => self.send_bytes(socket),
             None => Ok(0),
         }
@@ -184,13 +195,13 @@ fn in_memory(segment: &Segment) -> Option<&[u8]> {
     }
 }
 
-fn send_file(socket: BorrowedFd<'_>, range: &FileRange) -> io::Result<usize> {
+fn send_file(socket: BorrowedFd<'_>, range: &FileRange, bytes_max: usize) -> io::Result<usize> {
     let file = range
         .source
         .descriptor()
         .ok_or_else(|| io::Error::other("the file to send from has no descriptor"))?;
     let mut position = range.position;
-    let count = range.length.min(SENDFILE_MAX);
+    let count = range.length.min(SENDFILE_MAX).min(bytes_max);
     Ok(rustix::fs::sendfile(socket, file, Some(&mut position), count)?)
 }
 

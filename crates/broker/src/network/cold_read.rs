@@ -6,14 +6,17 @@
 //! A small range is read at once instead, where that does not wait: it leaves in the same call as what stands around it.
 
 use std::io::IoSliceMut;
+use std::num::NonZeroU64;
+use std::ops::Range;
 use std::os::fd::BorrowedFd;
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::task::{Context, Poll, ready};
 
+use rustix::fs::Advice;
 use rustix::io::{Errno, ReadWriteFlags};
 use tokio::sync::oneshot;
-use wire::{FileRange, Segment};
+use wire::{FileRange, FileSource, Segment};
 
 use super::request_queue::{PermitWait, RequestQueue};
 
@@ -21,6 +24,8 @@ use super::request_queue::{PermitWait, RequestQueue};
 const WINDOW: usize = 1024 * 1024;
 /// The distance between two probes: the kernel reads ahead in larger steps than pages.
 const PROBE_STRIDE: usize = 128 * 1024;
+/// How far the disk is sent ahead of a reader of old records.
+const READ_AHEAD: u64 = 1024 * 1024;
 /// The piece a request handler reads at a time.
 const READ_PIECE: usize = 256 * 1024;
 
@@ -58,56 +63,75 @@ fn read_without_wait(range: &FileRange) -> Option<Vec<u8>> {
 pub(super) struct ColdReads {
     permit: PermitWait,
     reading: Option<oneshot::Receiver<()>>,
-    /// The file, by address, and the position up to which it was found or made resident.
-    warm: Option<(usize, u64)>,
+    warm: Option<Warm>,
 }
 
 impl ColdReads {
-    /// Ready when sending from the start of `range` will not wait for a disk.
+    /// Ready with the number of bytes from the start of `range` that can be sent without waiting for a disk.
     pub(super) fn poll_resident(
         &mut self,
         range: &FileRange,
         queue: &RequestQueue,
         context: &mut Context<'_>,
-    ) -> Poll<()> {
+    ) -> Poll<usize> {
         if let Some(reading) = &mut self.reading {
             // A reader that failed or was dropped is no matter: sending will meet the error itself.
             let _ = ready!(Pin::new(reading).poll(context));
             self.reading = None;
         }
-        let file = Arc::as_ptr(&range.source).cast::<()>() as usize;
-        if self
-            .warm
-            .is_some_and(|(warm, upto)| warm == file && range.position < upto)
-        {
-            return Poll::Ready(());
+        if let Some(left) = self.warm.as_ref().and_then(|warm| warm.left(range)) {
+            return Poll::Ready(left);
         }
-        let window = range.length.min(WINDOW);
-        let upto = range.position + window as u64;
+        let window = FileRange {
+            length: range.length.min(WINDOW),
+            ..range.clone()
+        };
         let resident = range
             .source
             .descriptor()
-            .is_none_or(|file| is_resident(file, range.position, window));
+            .is_none_or(|file| is_resident(file, window.position, window.length));
         if !resident {
             let Some(permit) = ready!(self.permit.poll(queue, context)) else {
-                return Poll::Ready(());
+                return Poll::Ready(window.length);
             };
             let (done, reading) = oneshot::channel();
-            let range = FileRange {
-                length: window,
-                ..range.clone()
-            };
+            let cold = window.clone();
             queue.submit(permit, move || {
-                read_through(&range);
+                read_ahead(&cold);
+                read_through(&cold);
                 let _ = done.send(());
             });
-            self.warm = Some((file, upto));
+            self.warm = Some(Warm::of(&window));
             let reading = self.reading.insert(reading);
             let _ = ready!(Pin::new(reading).poll(context));
             self.reading = None;
         }
-        self.warm = Some((file, upto));
-        Poll::Ready(())
+        self.warm = Some(Warm::of(&window));
+        Poll::Ready(window.length)
+    }
+}
+
+/// A stretch of a file that was found or made resident.
+struct Warm {
+    /// Nobody else's address as long as this is held; the file may be closed meanwhile.
+    source: Weak<dyn FileSource>,
+    positions: Range<u64>,
+}
+
+impl Warm {
+    fn of(range: &FileRange) -> Warm {
+        Warm {
+            source: Arc::downgrade(&range.source),
+            positions: range.position..range.position + range.length as u64,
+        }
+    }
+
+    /// The bytes from the start of a range on that lie in it.
+    fn left(&self, range: &FileRange) -> Option<usize> {
+        let is_same = std::ptr::addr_eq(self.source.as_ptr(), Arc::as_ptr(&range.source));
+        let left = self.positions.end.saturating_sub(range.position);
+        (is_same && self.positions.contains(&range.position))
+            .then(|| usize::try_from(left).unwrap_or(usize::MAX))
     }
 }
 
@@ -124,6 +148,15 @@ fn would_wait(file: BorrowedFd<'_>, offset: u64) -> bool {
     let mut byte = [0];
     let mut buffers = [IoSliceMut::new(&mut byte)];
     rustix::io::preadv2(file, &mut buffers, offset, ReadWriteFlags::NOWAIT) == Err(Errno::AGAIN)
+}
+
+/// Has the disk begin with what a reader of a range will want next, and goes on without it.
+fn read_ahead(range: &FileRange) {
+    if let Some(file) = range.source.descriptor() {
+        let length = NonZeroU64::new(range.length as u64 + READ_AHEAD);
+        // Advice only: what is not read ahead is read when its turn comes.
+        let _ = rustix::fs::fadvise(file, range.position, length, Advice::WillNeed);
+    }
 }
 
 /// Brings a range into the page cache; errors show when it is sent.
@@ -150,9 +183,6 @@ mod tests {
     use std::io;
     use std::os::fd::AsFd;
     use std::os::unix::fs::FileExt;
-
-    use rustix::fs::Advice;
-    use wire::FileSource;
 
     use super::super::request_queue::RequestHandlers;
     use super::*;
@@ -218,5 +248,38 @@ mod tests {
         let file = range.source.descriptor().unwrap();
         assert!(is_resident(file, 0, WINDOW));
         handlers.stop();
+    }
+
+    fn plain(file: File, position: u64, length: usize) -> FileRange {
+        FileRange {
+            source: Arc::new(Plain(file)),
+            position,
+            length,
+        }
+    }
+
+    #[tokio::test]
+    async fn only_what_was_looked_at_may_leave() {
+        let queue = RequestQueue::new(1);
+        let mut context = Context::from_waker(std::task::Waker::noop());
+        let file = tempfile::tempfile().unwrap();
+        file.write_all_at(&vec![7; 4 * WINDOW], 0).unwrap();
+        let mut cold = ColdReads::default();
+        let mut range = plain(file, WINDOW as u64, 3 * WINDOW);
+        let whole = Poll::Ready(WINDOW);
+        assert_eq!(cold.poll_resident(&range, &queue, &mut context), whole);
+        range.position += 1000;
+        range.length -= 1000;
+        let rest = Poll::Ready(WINDOW - 1000);
+        assert_eq!(cold.poll_resident(&range, &queue, &mut context), rest);
+        // A reader that went back, and another file.
+        let before = FileRange {
+            position: 0,
+            ..range.clone()
+        };
+        assert!(cold.warm.as_ref().unwrap().left(&before).is_none());
+        assert_eq!(cold.poll_resident(&before, &queue, &mut context), whole);
+        let other = plain(tempfile::tempfile().unwrap(), 0, WINDOW);
+        assert!(cold.warm.as_ref().unwrap().left(&other).is_none());
     }
 }

@@ -47,8 +47,9 @@ fn pattern(length: usize) -> Vec<u8> {
 
 async fn send_all(queue: &mut SendQueue, socket: &TcpStream, share: usize) -> io::Result<()> {
     loop {
-        match queue.send(socket, share)? {
+        match queue.send(socket, &mut share.clone(), usize::MAX)? {
             Sent::All => return Ok(()),
+            Sent::AtFile => {}
             Sent::Blocked => socket.writable().await?,
             Sent::Yield => tokio::task::yield_now().await,
         }
@@ -117,4 +118,36 @@ async fn a_file_shorter_than_its_range_is_an_error_not_a_loop() {
     })]);
     let error = send_all(&mut queue, &sender, usize::MAX).await.unwrap_err();
     assert_eq!(error.kind(), io::ErrorKind::UnexpectedEof);
+}
+
+#[tokio::test]
+async fn no_more_of_a_file_leaves_than_was_allowed() {
+    let (sender, mut receiver) = pair().await;
+    let data = pattern(10_000);
+    let file = |position: usize| {
+        Segment::File(FileRange {
+            source: file_of(&data, true),
+            position: position as u64,
+            length: 5_000,
+        })
+    };
+    let mut queue = SendQueue::default();
+    queue.push(vec![Segment::Bytes("head".into()), file(0), file(5_000)]);
+    let mut left = Vec::new();
+    for allowed in [1_000, 1_000, 3_000, usize::MAX, usize::MAX] {
+        sender.writable().await.unwrap();
+        let sent = queue.send(&sender, &mut 1_000_000, allowed).unwrap();
+        left.push((queue.len(), sent));
+    }
+    let expect = [
+        (10_000, Sent::AtFile),
+        (9_000, Sent::AtFile),
+        (6_000, Sent::AtFile),
+        (5_000, Sent::AtFile),
+        (0, Sent::All),
+    ];
+    assert_eq!(left, expect);
+    let mut received = vec![0; 10_004];
+    receiver.read_exact(&mut received).await.unwrap();
+    assert!(received[4..] == data);
 }
