@@ -5,7 +5,7 @@
 //! allocate at once as much as its largest whole frame so far, and beyond that only as fast as bytes come in.
 
 use std::pin::pin;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 
 use bytes::{Buf, BufMut, Bytes, BytesMut};
 use tokio::io::AsyncReadExt;
@@ -180,6 +180,8 @@ impl FrameBuffer {
         socket: &mut TcpStream,
         context: &mut Context<'_>,
     ) -> Poll<std::io::Result<usize>> {
+        // An idle connection costs no buffer.
+        ready!(socket.poll_read_ready(context))?;
         let allowance = self.allowance();
         self.make_room(allowance);
         let mut room = (&mut self.buffer).limit(allowance);

@@ -17,7 +17,7 @@ use transport::{ConnectionError, FramedConnection};
 use wire::Segment;
 
 use super::cold_read::{ColdReads, read_small};
-use super::deadlines::Deadlines;
+use super::deadlines::{Activity, Deadlines};
 use super::limits::{ByteShare, ConnectionPermit};
 use super::processor::Shared;
 use super::request_queue::{PermitWait, RequestQueue};
@@ -135,17 +135,27 @@ impl Connection {
         if let Some(end) = self.finished() {
             return Poll::Ready(end);
         }
-        let received = self.framed.received();
-        self.share.set(received.held() + self.awaited_bytes);
-        let has_begun = received.partial() > 0;
-        let is_busy =
-            self.held_back.is_some() || !self.awaited.is_empty() || !self.framed.sending().is_empty();
-        loop {
-            if let Some(end) = self.deadlines.overdue(now, is_busy, has_begun) {
-                return Poll::Ready(end);
-            }
-            ready!(self.deadlines.poll_tick(context));
+        if self.deadlines.has_rung() {
             self.framed.received_mut().release_if_empty();
+        }
+        let activity = self.activity();
+        self.share.set(self.framed.received().held() + self.awaited_bytes);
+        if let Some(end) = self.deadlines.overdue(now, activity) {
+            return Poll::Ready(end);
+        }
+        self.deadlines.sleep(context, now, activity);
+        Poll::Pending
+    }
+
+    fn activity(&self) -> Activity {
+        let received = self.framed.received();
+        let has_begun = received.partial() > 0;
+        Activity {
+            is_busy: self.held_back.is_some()
+                || !self.awaited.is_empty()
+                || !self.framed.sending().is_empty(),
+            has_begun,
+            holds_buffer: !has_begun && received.held() > 0,
         }
     }
 
@@ -354,6 +364,7 @@ impl Connection {
             self.deadlines.starved(now);
             return Ok(Step::Blocked);
         }
+        self.deadlines.fed();
         self.share.set(held + received.growth());
         match self.framed.poll_receive(context) {
             Poll::Ready(count) => {
