@@ -66,6 +66,8 @@ pub struct NetworkConfig {
     pub max_connections_per_ip: usize,
     /// Addresses with another limit.
     pub max_connections_per_ip_overrides: Vec<(String, usize)>,
+    /// Connections taken a second, over all listeners.
+    pub max_connection_creation_rate: u32,
     /// A silent connection is closed after this.
     pub connections_max_idle_ms: i64,
     /// A new connection without a complete request is closed after this; 0 for never.
@@ -469,6 +471,7 @@ fn network(reader: &Reader<'_>) -> Result<NetworkConfig, ConfigError> {
         max_connections: reader.number("max.connections")?,
         max_connections_per_ip: reader.number("max.connections.per.ip")?,
         max_connections_per_ip_overrides: per_ip_overrides(reader)?,
+        max_connection_creation_rate: reader.number("max.connection.creation.rate")?,
         connections_max_idle_ms: reader.number("connections.max.idle.ms")?,
         first_request_timeout_ms: reader.number("connections.first.request.timeout.ms")?,
         write_timeout_ms: reader.number("connections.write.timeout.ms")?,

@@ -83,6 +83,10 @@ impl Acceptor {
     }
 
     async fn accepted(&self, socket: tokio::net::TcpStream, peer: SocketAddr) {
+        let wait = self.limits.throttle();
+        if !wait.is_zero() {
+            tokio::time::sleep(wait).await;
+        }
         let permit = match self.limits.take(peer.ip()) {
             Ok(permit) => permit,
             Err(Refused::AddressFull(max)) => {

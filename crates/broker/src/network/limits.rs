@@ -1,9 +1,11 @@
-//! What connections may take together: their number, all in all and for each address, and the bytes of their requests.
+//! What connections may take together: their number, all in all and for each address, how fast they come, and the bytes
+//! of their requests.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 use rustix::process::{Resource, Rlimit};
@@ -18,6 +20,10 @@ const MEMORY_SHARE: usize = 4;
 const BEGUN_QUARTERS: usize = 5;
 /// Descriptors kept for log files and the rest: at least this many, and no less than half of all (rule 111).
 const DESCRIPTORS_RESERVED: usize = 256;
+/// The rate of new connections is an average over this time, and none waits longer for it than a second more: what
+/// Apache Kafka's quota windows come to.
+const RATE_WINDOW: Duration = Duration::from_secs(10);
+const RATE_WAIT_MAX: Duration = Duration::from_secs(11);
 
 /// The bytes of requests that are in the broker: being received, or received and not answered.
 #[derive(Debug)]
@@ -100,6 +106,7 @@ pub(crate) struct ConnectionLimits {
     overrides: HashMap<IpAddr, usize>,
     counts: Mutex<Counts>,
     freed: Notify,
+    rate: CreationRate,
 }
 
 #[derive(Debug, Default)]
@@ -129,7 +136,13 @@ impl ConnectionLimits {
             overrides,
             counts: Mutex::default(),
             freed: Notify::new(),
+            rate: CreationRate::new(config.max_connection_creation_rate, Instant::now()),
         }
+    }
+
+    /// How long the listener of a connection that came now has to wait until it takes it and the next.
+    pub(crate) fn throttle(&self) -> Duration {
+        self.rate.throttle(Instant::now())
     }
 
     /// Waits until there is room for one more connection.
@@ -158,6 +171,31 @@ impl ConnectionLimits {
             limits: self.clone(),
             ip,
         })
+    }
+}
+
+/// How fast connections come, and may come.
+#[derive(Debug)]
+struct CreationRate {
+    spacing: Duration,
+    /// When the connections so far would all have come if each had kept its distance.
+    paid: Mutex<Instant>,
+}
+
+impl CreationRate {
+    fn new(per_second: u32, now: Instant) -> CreationRate {
+        let spacing = Duration::from_secs(1).checked_div(per_second);
+        CreationRate {
+            spacing: spacing.unwrap_or(RATE_WAIT_MAX),
+            paid: Mutex::new(now),
+        }
+    }
+
+    fn throttle(&self, now: Instant) -> Duration {
+        let mut paid = self.paid.lock();
+        let latest = now + RATE_WINDOW + RATE_WAIT_MAX;
+        *paid = ((*paid).max(now) + self.spacing).min(latest);
+        paid.duration_since(now).saturating_sub(RATE_WINDOW)
     }
 }
 
@@ -215,6 +253,7 @@ mod tests {
             overrides: HashMap::from([("127.0.0.9".parse().unwrap(), 3)]),
             counts: Mutex::default(),
             freed: Notify::new(),
+            rate: CreationRate::new(1, Instant::now()),
         })
     }
 
@@ -246,6 +285,27 @@ mod tests {
         assert!(!waiting.is_finished());
         drop(permit);
         waiting.await.unwrap();
+    }
+
+    #[test]
+    fn connections_that_come_too_fast_wait_and_none_waits_for_ever() {
+        let start = Instant::now();
+        let second = Duration::from_secs(1);
+        let rate = CreationRate::new(5, start);
+        for _ in 0..50 {
+            assert_eq!(rate.throttle(start), Duration::ZERO, "the average is kept");
+        }
+        assert_eq!(rate.throttle(start), second / 5);
+        assert_eq!(rate.throttle(start), second * 2 / 5);
+        assert_eq!(rate.throttle(start + 2 * second), Duration::ZERO);
+        let longest = (0..1000).map(|_| rate.throttle(start)).max();
+        assert_eq!(longest, Some(RATE_WAIT_MAX));
+
+        let unlimited = CreationRate::new(i32::MAX.unsigned_abs(), start);
+        assert!((0..100_000).all(|_| unlimited.throttle(start) == Duration::ZERO));
+        let none = CreationRate::new(0, start);
+        none.throttle(start);
+        assert_eq!(none.throttle(start), RATE_WAIT_MAX);
     }
 
     #[test]

@@ -50,6 +50,28 @@ fn an_address_holds_no_more_connections_than_it_may() {
 }
 
 #[test]
+fn connections_beyond_their_rate_wait_and_are_served() {
+    // A burst of ten seconds' worth is within the average; each one more waits a second longer.
+    let node = Node::start(&[("max.connection.creation.rate", "1")]);
+    let mut clients: Vec<Client> = (0..13).map(|_| node.connect()).collect();
+    clients[..10]
+        .iter_mut()
+        .for_each(|client| drop(client.api_versions()));
+    let mut late = clients.pop().unwrap();
+    let correlation_id = late.send(4, &api_versions_request());
+    late.socket
+        .set_read_timeout(Some(Duration::from_millis(50)))
+        .unwrap();
+    let blocked = std::io::Read::read(&mut late.socket, &mut [0]).unwrap_err();
+    assert_eq!(blocked.kind(), std::io::ErrorKind::WouldBlock);
+    late.socket
+        .set_read_timeout(Some(Duration::from_secs(20)))
+        .unwrap();
+    late.receive::<ApiVersionsRequest>(4, correlation_id);
+    clients[0].api_versions();
+}
+
+#[test]
 fn beyond_max_connections_clients_wait_until_one_leaves() {
     let node = Node::start(&[("max.connections", "2")]);
     let mut first = node.connect();

@@ -23,7 +23,8 @@ broker_keys! {
         "Which protocol each listener's name stands for.";
     "listeners" List "PLAINTEXT://:9092", ANY, PerBroker,
         "The addresses to listen on, NAME://host:port separated by commas; an empty host means every interface.";
-    "max.connection.creation.rate" Int "2147483647", at_least(0), ClusterWide, LATER;
+    "max.connection.creation.rate" Int "2147483647", at_least(0), ClusterWide,
+        "Connections taken a second, on the average of ten; past that they wait to be accepted, and none is refused.";
     "max.connections" Int "2147483647", at_least(0), ClusterWide,
         "Connections this broker takes at one time.";
     "max.connections.per.ip" Int "2147483647", at_least(0), ClusterWide, "Connections one address may hold.";
