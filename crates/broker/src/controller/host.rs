@@ -20,7 +20,7 @@ use storage::LogDir;
 use tokio::sync::oneshot;
 
 use crate::config::NodeConfig;
-use crate::dispatch::now_ms;
+use crate::dispatch::{now_ms, steady_ms};
 use crate::halt::Halt;
 use crate::metadata::publisher::Publisher;
 use crate::metadata::{Listeners, MetadataCache};
@@ -337,7 +337,7 @@ impl Running {
                 Task::Decide {
                     deadline_ms: Some(deadline_ms),
                     command,
-                } if deadline_ms <= now_ms() => {
+                } if deadline_ms <= steady_ms() => {
                     command(Err(ControllerError::TimedOut));
                 }
                 Task::Decide { command, .. } => {

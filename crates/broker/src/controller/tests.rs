@@ -11,7 +11,7 @@ use storage::{Disk, SimDisk, SimFaults};
 use super::host::{Controller, ControllerError, Reply};
 use super::open::{OpenController, OpenControllerError, OpenedController};
 use crate::config::NodeConfig;
-use crate::dispatch::now_ms;
+use crate::dispatch::{now_ms, steady_ms};
 use crate::format::{FormatOptions, format};
 use crate::halt::Halt;
 use crate::metadata::Listeners;

@@ -10,6 +10,6 @@ mod serve;
 pub use api::{ApiSpec, Handler, Order, Place, Reply};
 pub use context::{ANONYMOUS, ClientSoftware, ConnectionInfo, RequestContext};
 pub use listener::ListenerInfo;
-pub use node::{Node, now_ms};
+pub use node::{Node, now_ms, steady_ms};
 pub use registry::{Api, ApiTable, api};
 pub(crate) use serve::{CloseReason, Outcome, Pending, Request, parse};

@@ -1,7 +1,7 @@
 //! What every handler can reach: the handles to the parts of this node.
 
-use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::sync::{Arc, LazyLock};
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use crate::config::NodeConfig;
 use crate::controller::Controller;
@@ -28,6 +28,12 @@ pub struct Node {
     pub(crate) groups: Arc<Groups>,
     /// What a part calls when going on would do harm.
     pub(crate) halt: Arc<Halt>,
+}
+
+/// Milliseconds by a clock that nobody sets: what deadlines are reckoned in. Counted from the first call.
+pub fn steady_ms() -> i64 {
+    static START: LazyLock<Instant> = LazyLock::new(Instant::now);
+    i64::try_from(START.elapsed().as_millis()).unwrap_or(i64::MAX)
 }
 
 /// The time, in milliseconds since 1970: what cores take as an argument.

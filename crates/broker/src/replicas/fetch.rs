@@ -22,7 +22,7 @@ use super::partition::HostedPartition;
 use super::table::{Hosted, TopicKey, Topics};
 use super::timers::AtStop;
 use super::waiting::WatchToken;
-use crate::dispatch::now_ms;
+use crate::dispatch::steady_ms;
 
 /// A partition in a fetch.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -233,7 +233,7 @@ impl Round {
             session,
             limits,
             tells,
-            deadline_ms: now_ms().saturating_add(limits.max_wait_ms),
+            deadline_ms: steady_ms().saturating_add(limits.max_wait_ms),
             timer: OnceLock::new(),
             reply: Mutex::new(Some(reply)),
         })
@@ -255,7 +255,7 @@ impl Round {
         loop {
             let changed = self.session.inbox().take_changed();
             state.read(self, changed);
-            let too_late = || must_answer || now_ms() >= self.deadline_ms || self.replicas.is_stopping();
+            let too_late = || must_answer || steady_ms() >= self.deadline_ms || self.replicas.is_stopping();
             if state.is_enough(&self.limits) || too_late() {
                 return self.answer(state);
             }

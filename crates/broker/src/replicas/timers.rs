@@ -7,7 +7,7 @@ use std::time::Duration;
 use parking_lot::{Condvar, Mutex};
 use replication::{DeadlineKey, Deadlines};
 
-use crate::dispatch::now_ms;
+use crate::dispatch::steady_ms;
 use crate::halt::Halt;
 
 /// What to do when a time has come.
@@ -22,7 +22,7 @@ pub(crate) enum AtStop {
     Wait,
 }
 
-/// Things to do at their time unless they are taken back.
+/// Things to do at their time, by the steady clock, unless they are taken back.
 #[derive(Default)]
 pub(crate) struct Timers {
     state: Mutex<State>,
@@ -93,7 +93,7 @@ impl Timers {
     fn run(&self) {
         let mut state = self.state.lock();
         while !state.stopped {
-            let now = now_ms();
+            let now = steady_ms();
             if let Some((_, due)) = state.deadlines.pop_due(now) {
                 parking_lot::MutexGuard::unlocked(&mut state, due);
                 continue;
@@ -126,7 +126,7 @@ mod tests {
             let done = done.clone();
             Box::new(move || done.send(name).unwrap())
         };
-        let now = now_ms();
+        let now = steady_ms();
         timers.add(now + 60, AtStop::Wait, entry("late"));
         let removed = timers.add(now + 20, AtStop::Wait, entry("removed"));
         timers.add(now + 20, AtStop::Wait, entry("early"));

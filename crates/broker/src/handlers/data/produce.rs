@@ -25,7 +25,7 @@ use wire::records::{Attributes, BatchHeader, Codec};
 
 use answer::{appended, failed, has_error, not_appended, refuse_all, with_ends};
 
-use crate::dispatch::{ApiSpec, Handler, Node, Reply, RequestContext, now_ms};
+use crate::dispatch::{ApiSpec, Handler, Node, Reply, RequestContext, now_ms, steady_ms};
 use crate::replicas::{Hosted, HostedPartition, HostedTopic, PendingProduce, ProduceToken, Replicas, Topics};
 
 /// The first version that may carry zstd.
@@ -71,7 +71,7 @@ pub(super) fn produce(replicas: &Replicas, version: i16, request: ProduceRequest
             .collect(),
         ..ProduceResponse::default()
     };
-    let deadline_ms = append.now_ms.saturating_add(request.timeout_ms.max(0).into());
+    let deadline_ms = steady_ms().saturating_add(request.timeout_ms.max(0).into());
     match (acks, append.pending) {
         (Acks::None, _) if has_error(&response) => Reply::Close("a produce with acks=0 failed"),
         (Acks::None, _) => Reply::None,

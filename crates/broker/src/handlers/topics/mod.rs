@@ -13,7 +13,7 @@ use ::metadata::image::{Broker, DIRECTORY_MIGRATING, DIRECTORY_UNASSIGNED, Parti
 use model::{BrokerId, ErrorCode};
 
 use crate::controller::ControllerError;
-use crate::dispatch::now_ms;
+use crate::dispatch::steady_ms;
 
 /// What may be done to a topic (KIP-430), a bit for each operation's number: read 3, write 4, create 5, delete 6, alter 7,
 /// describe 8, describe configs 10, alter configs 11. Without an authorizer, everything.
@@ -28,9 +28,9 @@ fn controller_code(error: ControllerError) -> ErrorCode {
     }
 }
 
-/// The moment until which a client waits; one that does not wait leaves the time to us.
+/// The moment, by the steady clock, until which a client waits; one that does not wait leaves the time to us.
 fn deadline_ms(timeout_ms: i32) -> Option<i64> {
-    (timeout_ms > 0).then(|| now_ms().saturating_add(timeout_ms.into()))
+    (timeout_ms > 0).then(|| steady_ms().saturating_add(timeout_ms.into()))
 }
 
 /// The members of `all`, each once, in their order.
