@@ -15,7 +15,7 @@ pub use epochs::{EpochStart, parse_epochs};
 #[cfg(feature = "planted-bugs")]
 pub use log::PlantedBugs;
 pub use log::{
-    AbortedTransaction, ActiveProducer, AppendError, Appended, CleanupPolicy, CompressedCheck,
+    AbortedTransaction, ActiveProducer, AppendError, Appended, CleanupPolicy, ClosingLog, CompressedCheck,
     DeletedSegments, EpochEnd, FirstBatch, Log, LogCheckpoint, LogConfig, LogPlace, LogReader, OpenError,
     Origin, Read, ReadError, RecordFault, RecoveryReport, Shutdown, TimestampOffset, Unsynced,
 };

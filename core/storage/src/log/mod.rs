@@ -263,7 +263,14 @@ impl Log {
     }
 
     /// A clean end: everything durable, indexes trimmed, a producer snapshot at the end (rule 30).
-    pub fn close(mut self) -> io::Result<()> {
+    pub fn close(self) -> io::Result<()> {
+        let closing = self.begin_close()?;
+        closing.sync()?;
+        closing.finish()
+    }
+
+    /// The same in steps, so that one sync can serve many logs.
+    pub fn begin_close(mut self) -> io::Result<ClosingLog> {
         if self.state == WriteState::Offline {
             return Err(io::Error::other("the log is offline since a failure of its disk"));
         }
@@ -272,13 +279,7 @@ impl Log {
         files.extend(self.take_snapshot()?);
         self.durability.add(files);
         let unsynced = self.unsynced();
-        unsynced.sync()?;
-        self.mark_synced(&unsynced);
-        self.view.epochs.store_changes(&*self.place.disk)?;
-        if let Some(deleted) = self.take_deleted(i64::MAX) {
-            deleted.remove()?;
-        }
-        Ok(())
+        Ok(ClosingLog { log: self, unsynced })
     }
 
     fn active(&self) -> Arc<Segment> {
@@ -311,5 +312,28 @@ impl Log {
             self.state = WriteState::Sound;
         }
         Ok(())
+    }
+}
+
+/// A log that is written to the end and not durable yet.
+#[derive(Debug)]
+pub struct ClosingLog {
+    log: Log,
+    unsynced: Unsynced,
+}
+
+impl ClosingLog {
+    /// Makes it durable by itself.
+    pub fn sync(&self) -> io::Result<()> {
+        self.unsynced.sync()
+    }
+
+    /// The rest, once it is durable: files that are not needed any more go.
+    pub fn finish(mut self) -> io::Result<()> {
+        self.log.mark_synced(&self.unsynced);
+        self.log.view.epochs.store_changes(&*self.log.place.disk)?;
+        self.log
+            .take_deleted(i64::MAX)
+            .map_or(Ok(()), DeletedSegments::remove)
     }
 }

@@ -21,6 +21,9 @@ use super::table::{Hosted, Topics};
 use super::{OpenReplicas, ReplicasError};
 use crate::config::{Layers, NodeConfig, TopicConfig};
 
+/// At least so many logs are opened at a time: after an unclean end each waits for a few syncs, which the disk merges.
+const LOADING: usize = 8;
+
 /// What is needed to open the folders of one directory.
 struct DirLoad<'a> {
     dir: &'a Arc<HostedDir>,
@@ -145,7 +148,7 @@ fn load_dir(
     let live = folders.iter().filter(|folder| folder.kind == FolderKind::Live);
     load.tell_of_lost(&live.map(|folder| folder.topic_partition.clone()).collect());
     let jobs = Mutex::new(folders.into_iter());
-    let threads = open.config.logs.recovery_threads_per_data_dir.max(1);
+    let threads = open.config.logs.recovery_threads_per_data_dir.max(LOADING);
     let results = Mutex::new(Vec::new());
     std::thread::scope(|scope| {
         for _ in 0..threads {

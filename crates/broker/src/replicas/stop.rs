@@ -1,14 +1,14 @@
 //! The end: what waits is answered, then every log is closed, so that the next start has nothing to repair.
 
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use model::BrokerEpoch;
 use parking_lot::Mutex;
+use storage::{ClosingLog, Log};
 
 use super::Replicas;
 use super::dir::HostedDir;
-use super::partition::HostedPartition;
+use super::syncer::FEW;
 
 /// At least so many logs are closed at a time: each waits for a few syncs, which the disk merges.
 const CLOSING: usize = 8;
@@ -67,23 +67,35 @@ fn close_dir(dir: &HostedDir, threads: usize) -> std::io::Result<()> {
         Some((partition.topic_partition().clone(), end))
     });
     let recovery_points = ends.collect();
-    close_logs(members, threads)?;
+    let closing = in_parallel(members, threads, |partition| {
+        partition.take_log().map(Log::begin_close).transpose()
+    })?;
+    let closing: Vec<_> = closing.into_iter().flatten().collect();
+    if closing.len() > FEW && dir.log_dir().can_sync_file_system() {
+        // A few syncs a log take seconds where there are many.
+        dir.log_dir().sync_file_system()?;
+        in_parallel(closing, threads, ClosingLog::finish)?;
+    } else {
+        in_parallel(closing, threads, |log| log.sync().and_then(|()| log.finish()))?;
+    }
     dir.log_dir().write_recovery_points(&recovery_points)
 }
 
-fn close_logs(members: Vec<Arc<HostedPartition>>, threads: usize) -> std::io::Result<()> {
-    let members = Mutex::new(members.into_iter());
+/// What `work` comes to for each of many. The others are done even when it fails for one.
+fn in_parallel<T: Send, R: Send>(
+    all: Vec<T>,
+    threads: usize,
+    work: impl Fn(T) -> std::io::Result<R> + Sync,
+) -> std::io::Result<Vec<R>> {
+    let all = Mutex::new(all.into_iter());
     let results = Mutex::new(Vec::new());
     std::thread::scope(|scope| {
         for _ in 0..threads {
             scope.spawn(|| {
                 loop {
-                    let Some(partition) = members.lock().next() else {
-                        return;
-                    };
-                    if let Some(log) = partition.take_log() {
-                        results.lock().push(log.close());
-                    }
+                    let Some(next) = all.lock().next() else { return };
+                    let result = work(next);
+                    results.lock().push(result);
                 }
             });
         }

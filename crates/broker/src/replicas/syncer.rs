@@ -13,7 +13,7 @@ use super::partition::HostedPartition;
 /// So many partitions are synced one by one. Each sync of a file that grew makes the file system commit its journal;
 /// one sync of the whole commits once (measured on ext4, 16 KiB each, busy machine: 4 files 32 ms against 4, 12 files
 /// 80 against 8, 100 files 500 against 11). But it waits for what others write there, too.
-const FEW: usize = 3;
+pub(super) const FEW: usize = 3;
 
 /// The partitions with something to sync.
 #[derive(Default)]
