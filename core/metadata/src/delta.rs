@@ -134,7 +134,8 @@ impl Delta {
         delta
     }
 
-    pub(crate) fn partition_changed(&mut self, topic_id: Uuid, name: &Arc<str>, partition: i32) {
+    /// A partition was made or changed.
+    pub fn partition_changed(&mut self, topic_id: Uuid, name: &Arc<str>, partition: i32) {
         let change = self.topics.entry(topic_id).or_insert_with(|| TopicChange {
             name: name.clone(),
             fate: TopicFate::Kept,

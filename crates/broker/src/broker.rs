@@ -170,7 +170,9 @@ fn start_parts(config: Arc<NodeConfig>, bound: &[Bound]) -> Result<Node, StartEr
 /// Who acts on new metadata.
 fn listeners(replicas: &Arc<Replicas>, groups: &Arc<Groups>) -> Listeners {
     let (replicas, groups) = (replicas.clone(), groups.clone());
+    let unhosted = replicas.clone();
     Listeners {
+        unhosted: Box::new(move || unhosted.unhosted()),
         replicas: Box::new(move |image, delta| replicas.apply(image, delta)),
         coordinators: Box::new(move |image, delta| groups.apply(image, delta)),
     }

@@ -109,6 +109,8 @@ impl<P, F: Clone> Replica<P, F> {
             }
             _ => {
                 self.break_waits(ProduceOutcome::NotLeader, woken);
+                // Until the new epoch is on the disk nobody appends, in the old one least of all.
+                self.role = Role::Idle;
                 self.log.begin_epoch(leadership.leader_epoch)?;
                 let epoch_start = self.log.log_end_offset();
                 self.role = Role::Leader(Leading {

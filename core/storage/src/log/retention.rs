@@ -4,6 +4,7 @@
 //! says that they no longer count. They are removed oldest first, each durably before the next, so that no crash can
 //! leave a hole between what is there.
 
+use std::collections::VecDeque;
 use std::io;
 use std::sync::Arc;
 
@@ -28,17 +29,24 @@ pub(super) struct Retired {
 pub struct DeletedSegments {
     disk: Arc<dyn Disk>,
     dir: std::path::PathBuf,
-    segments: Vec<Arc<Segment>>,
+    segments: VecDeque<Arc<Segment>>,
 }
 
 impl DeletedSegments {
     /// Removes the files, oldest segment first, each durably before the next: a crash leaves no hole.
-    pub fn remove(self) -> io::Result<()> {
-        for segment in &self.segments {
-            segment.remove_files()?;
-            self.disk.sync_dir(&self.dir)?;
-        }
+    pub fn remove(mut self) -> io::Result<()> {
+        while self.remove_oldest()? {}
         Ok(())
+    }
+
+    /// Removes the files of the oldest segment, durably. `false` when there is none.
+    pub fn remove_oldest(&mut self) -> io::Result<bool> {
+        let Some(segment) = self.segments.pop_front() else {
+            return Ok(false);
+        };
+        segment.remove_files()?;
+        self.disk.sync_dir(&self.dir)?;
+        Ok(true)
     }
 
     /// The number of segments.
@@ -207,6 +215,11 @@ impl Log {
             Ok(goes)
         });
         counted.unwrap_or(0)
+    }
+
+    /// Whether segments left the log whose files are still there.
+    pub fn has_deleted(&self) -> bool {
+        !self.retired.is_empty()
     }
 
     /// The segments whose `file.delete.delay.ms` is over, and without which all that the log says is durable. What is not

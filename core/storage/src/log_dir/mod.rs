@@ -223,6 +223,13 @@ impl LogDir {
 
     /// Takes the folder of a deleted partition out of use, durably; [`LogDir::remove_folder`] frees the space.
     pub fn retire_folder(&self, path: &Path, kind: FolderKind, unique: Uuid) -> io::Result<PathBuf> {
+        let retired = self.rename_folder(path, kind, unique)?;
+        self.sync_names()?;
+        Ok(retired)
+    }
+
+    /// The same for one of many: [`LogDir::sync_names`] makes all of them durable.
+    pub fn rename_folder(&self, path: &Path, kind: FolderKind, unique: Uuid) -> io::Result<PathBuf> {
         let name = path
             .file_name()
             .and_then(|name| name.to_str())
@@ -232,13 +239,17 @@ impl LogDir {
             self.disk.remove_dir_all(&retired)?;
         }
         self.disk.rename(path, &retired)?;
-        self.disk.sync_dir(&self.path)?;
         Ok(retired)
     }
 
-    /// Removes a folder that is out of use, and what is in it.
+    /// Removes a folder that is out of use, and what is in it. That it is gone is durable with [`LogDir::sync_names`];
+    /// a start that finds it removes it again.
     pub fn remove_folder(&self, path: &Path) -> io::Result<()> {
-        self.disk.remove_dir_all(path)?;
+        self.disk.remove_dir_all(path)
+    }
+
+    /// Makes durable which folders there are, and under which names.
+    pub fn sync_names(&self) -> io::Result<()> {
         self.disk.sync_dir(&self.path)
     }
 }

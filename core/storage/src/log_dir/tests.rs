@@ -129,6 +129,7 @@ fn a_deleted_folder_is_out_of_use_durably_and_then_gone() {
         (FolderKind::Deleted, &retired)
     );
     dir.remove_folder(&retired).unwrap();
+    dir.sync_names().unwrap();
     disk.crash();
     assert_eq!(open(&disk).partition_folders().unwrap(), []);
 }

@@ -322,6 +322,7 @@ impl Running {
     }
 
     fn maintain(&mut self, snapshot: &mut SnapshotThread) -> Result<(), Failure> {
+        self.publisher.try_again();
         let due = self.host.log.maintain(self.host.replay.image(), now_ms())?;
         due.map_or(Ok(()), |job| snapshot.start(job))
             .map_err(Failure::Final)

@@ -87,6 +87,7 @@ impl Fixture {
         let listeners = Listeners {
             replicas: listener("replicas", sender.clone()),
             coordinators: listener("coordinators", sender),
+            unhosted: Box::new(Vec::new),
         };
         let controller = self
             .open(&self.dirs())
@@ -225,7 +226,7 @@ fn a_command_whose_time_is_over_is_not_carried_out() {
     let (controller, _told) = fixture.start();
     let (sender, receiver) = channel();
     controller.submit(
-        Some(now_ms() - 1),
+        Some(steady_ms() - 1),
         |context, entropy| create_topics(context, &[topic("late")], Mode::Commit, entropy),
         move |reply| sender.send(reply.map(|_| ())).unwrap_or_default(),
     );
@@ -273,6 +274,7 @@ fn a_panic_in_a_listener_halts_the_node() {
     let listeners = Listeners {
         replicas: Box::new(|_, delta| assert!(delta.topics.is_empty(), "a listener that breaks")),
         coordinators: Box::new(|_, _| ()),
+        unhosted: Box::new(Vec::new),
     };
     let opened = fixture.open(&fixture.dirs()).unwrap();
     let controller = opened.start(fixture.halt.clone(), listeners).unwrap();

@@ -7,6 +7,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use metadata::{Delta, Image};
+use model::Uuid;
 
 use super::cache::MetadataCache;
 
@@ -17,6 +18,8 @@ pub(crate) type Listener = Box<dyn FnMut(&Arc<Image>, &Delta) + Send>;
 pub(crate) struct Listeners {
     /// The replicas of this node.
     pub(crate) replicas: Listener,
+    /// Partitions that the replicas could not serve, and may be able to now.
+    pub(crate) unhosted: Box<dyn FnMut() -> Vec<(Uuid, i32)> + Send>,
     /// The coordinators of this node.
     pub(crate) coordinators: Listener,
 }
@@ -49,5 +52,21 @@ impl Publisher {
         (self.listeners.replicas)(&image, delta);
         self.cache.publish(image.clone());
         (self.listeners.coordinators)(&image, delta);
+    }
+
+    /// Has those act once more who could not before. Called now and then.
+    pub(crate) fn try_again(&mut self) {
+        let partitions = (self.listeners.unhosted)();
+        let image = self.cache.image();
+        let mut delta = Delta::default();
+        for (id, partition) in partitions {
+            if let Some(topic) = image.topics.by_id(id) {
+                delta.partition_changed(id, &topic.name, partition);
+            }
+        }
+        if !delta.is_empty() {
+            (self.listeners.replicas)(&image, &delta);
+            (self.listeners.coordinators)(&image, &delta);
+        }
     }
 }

@@ -14,6 +14,7 @@ use super::syncer::SyncQueue;
 use super::upkeep::WrittenCheckpoints;
 use super::waiting::HostedReplica;
 use crate::halt::Halt;
+use crate::network::LogLimit;
 
 /// Below this much free space, or a twentieth of a small disk, clients' records are refused: what is left is for
 /// checkpoints, the metadata log, committed offsets, and for retention to do its work (rule 110, where we differ from
@@ -60,6 +61,10 @@ pub(crate) struct HostedDir {
     pub(super) queue: Mutex<SyncQueue>,
     pub(super) queued: Condvar,
     pub(super) written: WrittenCheckpoints,
+    /// The partitions that the next tick of the upkeep looks at.
+    looked_after: Mutex<Vec<Arc<HostedPartition>>>,
+    /// What lacks a descriptor is tried again and again.
+    shortages: LogLimit,
 }
 
 impl HostedDir {
@@ -81,6 +86,8 @@ impl HostedDir {
             queue: Mutex::default(),
             queued: Condvar::new(),
             written: WrittenCheckpoints::default(),
+            looked_after: Mutex::default(),
+            shortages: LogLimit::new(),
         })
     }
 
@@ -123,6 +130,16 @@ impl HostedDir {
     /// Lets go of the partitions, which hold this directory: without that its lock would outlive the node.
     pub(super) fn forget_members(&self) {
         self.members.lock().clear();
+        self.looked_after.lock().clear();
+    }
+
+    /// Has a partition looked at by the next tick of the upkeep: a tick costs what there is to do, not what is hosted.
+    pub(super) fn look_after(&self, partition: Arc<HostedPartition>) {
+        self.looked_after.lock().push(partition);
+    }
+
+    pub(super) fn take_looked_after(&self) -> Vec<Arc<HostedPartition>> {
+        std::mem::take(&mut *self.looked_after.lock())
     }
 
     pub(super) fn members(&self) -> Vec<Arc<HostedPartition>> {
@@ -158,7 +175,7 @@ impl HostedDir {
                 );
             }
         } else if is_out_of_descriptors(error) {
-            tracing::error!("{what}: {error}; raise the limit of open files");
+            self.no_descriptor(what, error);
         } else {
             self.fail(&format!("{what}: {error}"));
         }
@@ -167,9 +184,15 @@ impl HostedDir {
     /// A read failed.
     pub(super) fn read_failed(&self, partition: &TopicPartition, error: &io::Error) {
         if is_out_of_descriptors(error) {
-            tracing::error!("read of {partition}: {error}; raise the limit of open files");
+            self.no_descriptor(&format!("read of {partition}"), error);
         } else {
             self.fail(&format!("read of {partition}: {error}"));
+        }
+    }
+
+    fn no_descriptor(&self, what: &str, error: &io::Error) {
+        if let Some(left_out) = self.shortages.permit() {
+            tracing::error!(left_out, "{what}: {error}; raise the limit of open files");
         }
     }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use metadata::{Delta, Image, MetadataRecord};
 use model::{BrokerEpoch, BrokerId, Uuid};
-use storage::{LogDir, RealDisk};
+use storage::{Disk, LogDir, RealDisk};
 use tempfile::TempDir;
 use wire::internal::metadata_log::{
     ConfigRecord, PartitionChangeRecord, PartitionRecord, RemoveTopicRecord, TopicRecord,
@@ -20,6 +20,7 @@ const NODE: BrokerId = BrokerId(1);
 
 pub(crate) struct Fixture {
     pub(crate) dir: TempDir,
+    disk: Arc<dyn Disk>,
     pub(crate) config: Arc<NodeConfig>,
     pub(crate) halt: Arc<Halt>,
     image: Image,
@@ -37,6 +38,11 @@ impl Fixture {
 
     /// One log directory and `more` in `server.properties`.
     pub(crate) fn with(more: &[(&str, &str)]) -> Fixture {
+        Fixture::on(Arc::new(RealDisk), more)
+    }
+
+    /// The same on another disk.
+    pub(crate) fn on(disk: Arc<dyn Disk>, more: &[(&str, &str)]) -> Fixture {
         let dir = tempfile::tempdir().unwrap();
         let log_dir = dir.path().join("data").display().to_string();
         let least = [
@@ -50,6 +56,7 @@ impl Fixture {
         let config = NodeConfig::from_properties(least.iter().chain(more).map(owned).collect()).unwrap();
         let mut fixture = Fixture {
             dir,
+            disk,
             config: Arc::new(config),
             halt: Arc::default(),
             image: Image::default(),
@@ -64,7 +71,7 @@ impl Fixture {
     /// Opens what is on the disk.
     pub(crate) fn open(&mut self) -> Result<(), ReplicasError> {
         let dirs = self.config.log_dirs.iter().zip(1u8..).map(|(path, number)| {
-            let log_dir = LogDir::open(Arc::new(RealDisk), path).unwrap();
+            let log_dir = LogDir::open(self.disk.clone(), path).unwrap();
             let last_shutdown = log_dir.take_last_shutdown().unwrap();
             OpenedDir {
                 log_dir: Arc::new(log_dir),
@@ -143,6 +150,16 @@ impl Fixture {
         }));
         self.apply(records);
         topic_id
+    }
+
+    /// Has the replicas try again what they could not do, as the publisher does now and then.
+    pub(crate) fn try_again(&self) {
+        let mut delta = Delta::default();
+        for (id, partition) in self.replicas().unhosted() {
+            let topic = self.image.topics.by_id(id).unwrap();
+            delta.partition_changed(id, &topic.name, partition);
+        }
+        self.replicas().apply(&self.image, &delta);
     }
 
     pub(crate) fn set(&mut self, topic: &str, setting: &str, value: &str) {

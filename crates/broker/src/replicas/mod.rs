@@ -22,7 +22,7 @@ pub(crate) mod fixture;
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -30,7 +30,7 @@ use std::thread::JoinHandle;
 
 use arc_swap::Guard;
 use metadata::Image;
-use model::TopicPartition;
+use model::{TopicPartition, Uuid};
 use parking_lot::Mutex;
 use replication::{
     CacheLimits, Newcomer, PartitionFetch, Session, SessionCache, SessionError, SessionRequest, TopicNaming,
@@ -99,6 +99,8 @@ pub(crate) struct Replicas {
     timers: Arc<Timers>,
     sessions: Mutex<SessionCache<Arc<FetchSession>>>,
     upkeep: upkeep::Upkeep,
+    /// Partitions to be made or led once there is room.
+    unhosted: Mutex<BTreeSet<(Uuid, i32)>>,
     threads: Mutex<Vec<JoinHandle<()>>>,
     stopping: AtomicBool,
 }
@@ -140,7 +142,8 @@ impl Replicas {
                 sessions: slots,
                 eviction_ms: SESSION_EVICTION_MS,
             })),
-            upkeep: upkeep::Upkeep::new(now, &open.config),
+            upkeep: upkeep::Upkeep::new(&open.config),
+            unhosted: Mutex::default(),
             threads: Mutex::default(),
             stopping: AtomicBool::new(false),
             config: open.config,

@@ -15,11 +15,12 @@ use replication::{
     Isolation, LeaderRefusal, Leadership, OffsetPlan, OffsetQuery, OffsetsRefused, ProduceOutcome, Replica,
     Seen, WatchId,
 };
-use storage::{AppendError, DeletedSegments, EpochEnd, FirstBatch, Log, Origin, ReadError, Unsynced};
+use storage::{AppendError, EpochEnd, FirstBatch, Log, Origin, ReadError, Unsynced};
 
 use super::dir::HostedDir;
 use super::waiting::{HostedReplica, ProduceToken, Wakes, WatchToken, wake};
 use crate::config::{self, TopicConfig};
+use crate::dispatch::steady_ms;
 
 /// So many appended bytes count as certainly in the page cache.
 const WARM_BYTES: usize = 256 << 20;
@@ -32,6 +33,8 @@ pub(crate) struct HostedPartition {
     state: Mutex<State>,
     /// Whether it waits for the syncer already.
     pub(super) queued_for_sync: AtomicBool,
+    /// Whether the next look of the upkeep sees it already.
+    looked_after: AtomicBool,
     /// Records from here on were appended lately, and are in the page cache.
     warm_from: AtomicI64,
     /// Held while files are removed by their names, which a partition made in place of this one will have too.
@@ -42,7 +45,7 @@ struct State {
     /// `None` once it was closed or deleted.
     replica: Option<HostedReplica>,
     config: Arc<TopicConfig>,
-    /// In page-cache durability: since when something is not synced.
+    /// In page-cache durability: since when, by the steady clock, something is not synced.
     unsynced_since_ms: Option<i64>,
     /// The bytes appended since `warm_sample`.
     bytes_since_sample: usize,
@@ -78,6 +81,7 @@ impl HostedPartition {
                 warm_sample: end,
             }),
             queued_for_sync: AtomicBool::new(false),
+            looked_after: AtomicBool::new(false),
             warm_from: AtomicI64::new(end.0),
             removing: Mutex::new(()),
         }
@@ -126,7 +130,7 @@ impl HostedPartition {
             )));
         }
         let mut woken = Wakes::new();
-        let (result, wants_sync) = {
+        let (result, wants_sync, needs_upkeep) = {
             let mut state = self.lock();
             let Some(replica) = state.replica.as_mut() else {
                 return Err(LeaderRefusal::NotLeader.into());
@@ -138,12 +142,14 @@ impl HostedPartition {
             {
                 replica.park_produce(accepted.required, park());
             }
-            let wants_sync =
-                matches!(&result, Ok(accepted) if state.appended(accepted, now_ms, &self.warm_from));
-            (result, wants_sync)
+            let wants_sync = matches!(&result, Ok(accepted) if state.appended(accepted, &self.warm_from));
+            (result, wants_sync, !wants_sync && state.waits_for_flush())
         };
         if wants_sync {
             self.dir.queue_for_sync(self);
+        }
+        if needs_upkeep {
+            self.look_after();
         }
         wake(woken);
         if let Ok(accepted) = &result {
@@ -318,7 +324,7 @@ impl HostedPartition {
     }
 
     /// Another configuration of its topic.
-    pub(super) fn set_config(&self, config: &Arc<TopicConfig>) {
+    pub(super) fn set_config(self: &Arc<Self>, config: &Arc<TopicConfig>) {
         let mut woken = Wakes::new();
         {
             let mut state = self.lock();
@@ -329,6 +335,8 @@ impl HostedPartition {
             }
         }
         wake(woken);
+        // Should `flush.ms` run from now on.
+        self.look_after();
     }
 
     /// Nothing becomes durable any more.
@@ -347,10 +355,33 @@ impl HostedPartition {
         self.lock().config.log.file_delete_delay_ms
     }
 
+    /// Has the upkeep look at it from the next tick on, as long as there is something to look for.
+    pub(super) fn look_after(self: &Arc<Self>) {
+        if !self.looked_after.load(Ordering::Acquire) && !self.looked_after.swap(true, Ordering::AcqRel) {
+            self.dir.look_after(self.clone());
+        }
+    }
+
+    /// What the upkeep does each tick for a partition that needs it.
+    pub(super) fn upkeep(self: &Arc<Self>, now_ms: i64) {
+        // Taken back before looking: what comes from here on asks for a look of its own.
+        self.looked_after.store(false, Ordering::Release);
+        if self.is_flush_due() {
+            self.dir.queue_for_sync(self);
+        }
+        if let Err(error) = self.remove_deleted(now_ms) {
+            self.dir.write_failed(&self.topic_partition, &error);
+        }
+        let has_deleted = self.with(|replica, _| replica.log().has_deleted());
+        if has_deleted == Some(true) || self.lock().waits_for_flush() {
+            self.look_after();
+        }
+    }
+
     /// Whether page-cache durability asks for a sync by now (`flush.ms`).
-    pub(super) fn is_flush_due(&self, now_ms: i64) -> bool {
+    fn is_flush_due(&self) -> bool {
         let state = self.lock();
-        let due = |since: i64| now_ms.saturating_sub(since) >= state.config.flush_ms;
+        let due = |since: i64| steady_ms().saturating_sub(since) >= state.config.flush_ms;
         state.unsynced_since_ms.is_some_and(due)
     }
 
@@ -363,10 +394,18 @@ impl HostedPartition {
     }
 
     /// Removes the files of segments that left the log `file.delete.delay.ms` ago.
-    pub(super) fn remove_deleted(&self, now_ms: i64) -> std::io::Result<()> {
-        let _removing = self.removing.lock();
+    fn remove_deleted(&self, now_ms: i64) -> std::io::Result<()> {
         let deleted = self.with(|replica, _| replica.log_mut().take_deleted(now_ms));
-        deleted.flatten().map_or(Ok(()), DeletedSegments::remove)
+        let Some(mut deleted) = deleted.flatten() else {
+            return Ok(());
+        };
+        loop {
+            // One at a time: who takes the log out waits for one file, and the rest goes with the folder.
+            let _removing = self.removing.lock();
+            if self.is_gone() || !deleted.remove_oldest()? {
+                return Ok(());
+            }
+        }
     }
 
     /// Takes the log out, to be closed or deleted; who waits is told that nobody leads here. When this returns, nothing
@@ -390,8 +429,13 @@ impl HostedPartition {
 }
 
 impl State {
+    /// Whether `flush.ms` runs.
+    fn waits_for_flush(&self) -> bool {
+        self.replica.is_some() && self.unsynced_since_ms.is_some() && self.config.flush_ms < i64::MAX
+    }
+
     /// Takes note of an append. Whether it wants to be synced.
-    fn appended(&mut self, accepted: &Accepted, now_ms: i64, warm_from: &AtomicI64) -> bool {
+    fn appended(&mut self, accepted: &Accepted, warm_from: &AtomicI64) -> bool {
         if accepted.appended.duplicate {
             return false;
         }
@@ -407,7 +451,7 @@ impl State {
         if self.config.durability == config::Durability::Fsync {
             return true;
         }
-        self.unsynced_since_ms.get_or_insert(now_ms);
+        self.unsynced_since_ms.get_or_insert_with(steady_ms);
         let unsynced = replica
             .log()
             .log_end_offset()

@@ -33,11 +33,11 @@ impl Replicas {
     /// Acts on a change of the metadata. When this returns, what the image says is led here is served here. Called by
     /// the publisher of images, one change at a time, before anybody else is shown the image.
     pub(crate) fn apply(&self, image: &Image, delta: &Delta) {
-        for (id, change) in &delta.topics {
-            if change.fate == TopicFate::Deleted {
-                self.delete_topic(*id);
-            }
-        }
+        let deleted = delta
+            .topics
+            .iter()
+            .filter(|(_, change)| change.fate == TopicFate::Deleted);
+        self.delete_topics(deleted.map(|(id, _)| *id).collect());
         let changed = delta
             .topics
             .iter()
@@ -57,6 +57,14 @@ impl Replicas {
         self.host(image, image.topics.partitions().collect());
     }
 
+    /// Partitions that could not be made or led for want of room or descriptors, if there may be some by now.
+    pub(crate) fn unhosted(&self) -> Vec<(Uuid, i32)> {
+        if self.dirs.iter().any(|dir| dir.is_full()) {
+            return Vec::new();
+        }
+        self.unhosted.lock().iter().copied().collect()
+    }
+
     fn host(&self, image: &Image, partitions: Vec<(&Arc<Topic>, i32, &Arc<Partition>)>) {
         let mut configs: BTreeMap<Uuid, Arc<TopicConfig>> = BTreeMap::new();
         let mut jobs = Vec::new();
@@ -69,10 +77,10 @@ impl Replicas {
                 continue;
             }
             let hosted = match hosted {
-                // Out of use until the broker starts anew.
-                Some(Hosted::Offline) => continue,
+                // Out of use until the broker starts anew, but for want of room.
+                Some(Hosted::Offline) if !self.unhosted.lock().contains(&(topic.id, index)) => continue,
                 Some(Hosted::Online(hosted)) => Some(hosted),
-                None => None,
+                Some(Hosted::Offline) | None => None,
             };
             let config = configs
                 .entry(topic.id)
@@ -128,10 +136,21 @@ impl Replicas {
                 None => return Hosted::Offline,
             },
         };
-        if let Err(error) = hosted.apply_role(job.partition, self.config.node_id) {
-            hosted.dir().write_failed(hosted.topic_partition(), &error);
+        match hosted.apply_role(job.partition, self.config.node_id) {
+            Ok(()) => {
+                self.unhosted.lock().remove(&(job.topic.id, job.index));
+            }
+            Err(error) => self.hosting_failed(job, hosted.dir(), &error),
         }
         Hosted::Online(hosted)
+    }
+
+    /// Has a partition tried again later, unless its directory does not work.
+    fn hosting_failed(&self, job: &Job<'_>, dir: &HostedDir, error: &std::io::Error) {
+        dir.write_problem(&format!("write to {}-{}", job.topic.name, job.index), error);
+        if !dir.is_failed() {
+            self.unhosted.lock().insert((job.topic.id, job.index));
+        }
     }
 
     fn create(&self, job: &Job<'_>) -> Option<Arc<HostedPartition>> {
@@ -151,7 +170,7 @@ impl Replicas {
                 Some(hosted)
             }
             Err(OpenError::Disk { error, .. }) => {
-                dir.write_failed(&partition, &error);
+                self.hosting_failed(job, dir, &error);
                 None
             }
             Err(error) => {
@@ -178,36 +197,63 @@ impl Replicas {
         self.topics().by_id(topic)?.partitions.get(&index).cloned()
     }
 
-    fn delete_topic(&self, id: Uuid) {
-        let mut removed = None;
-        self.table.update(|topics| removed = topics.remove(id));
-        let partitions = removed.iter().flat_map(|topic| topic.partitions.values());
-        partitions.for_each(|hosted| self.retire(hosted));
+    fn delete_topics(&self, ids: Vec<Uuid>) {
+        if ids.is_empty() {
+            return;
+        }
+        self.unhosted.lock().retain(|(id, _)| !ids.contains(id));
+        let mut removed = Vec::new();
+        self.table
+            .update(|topics| removed.extend(ids.into_iter().filter_map(|id| topics.remove(id))));
+        self.retire(removed.iter().flat_map(|topic| topic.partitions.values()));
     }
 
     fn delete_partition(&self, id: Uuid, index: i32) {
         let mut removed = None;
         self.table
             .update(|topics| removed = topics.remove_partition(id, index));
-        removed.iter().for_each(|hosted| self.retire(hosted));
+        self.retire(&removed);
     }
 
-    /// Takes a partition out of use. Its folder has another name at once, so that its own name is free for another
-    /// topic; the files go after `file.delete.delay.ms`.
-    fn retire(&self, hosted: &Hosted) {
-        let Hosted::Online(hosted) = hosted else { return };
-        let partition = hosted.topic_partition();
+    /// Takes partitions out of use. Their folders have other names at once, so that their own names are free for other
+    /// topics, and one sync a directory makes that durable: the controller waits here, however many there are. The
+    /// files go after `file.delete.delay.ms`.
+    fn retire<'h>(&self, all: impl IntoIterator<Item = &'h Hosted>) {
+        let mut renamed: Vec<&Arc<HostedDir>> = Vec::new();
+        for hosted in all {
+            let Hosted::Online(hosted) = hosted else { continue };
+            let dir = hosted.dir();
+            if self.rename(hosted) && !renamed.iter().any(|other| Arc::ptr_eq(other, dir)) {
+                renamed.push(dir);
+            }
+        }
+        for dir in renamed {
+            if let Err(error) = dir.log_dir().sync_names() {
+                dir.write_problem("deletion of partitions", &error);
+            }
+        }
+    }
+
+    /// Gives the folder of a partition out of use its other name; whether it has it.
+    fn rename(&self, hosted: &HostedPartition) -> bool {
         let dir = hosted.dir();
-        dir.leave(partition);
+        dir.leave(hosted.topic_partition());
         // Open files go with the log; who still sends from them keeps them alive.
-        let Some(log) = hosted.take_log() else { return };
+        let Some(log) = hosted.take_log() else {
+            return false;
+        };
         let path = log.dir().to_owned();
         drop(log);
-        match dir.log_dir().retire_folder(&path, FolderKind::Deleted, unique()) {
-            Ok(retired) => self
-                .upkeep
-                .remove_later(dir.clone(), retired, hosted.file_delete_delay_ms()),
-            Err(error) => dir.write_failed(partition, &error),
+        match dir.log_dir().rename_folder(&path, FolderKind::Deleted, unique()) {
+            Ok(retired) => {
+                self.upkeep
+                    .remove_later(dir.clone(), retired, hosted.file_delete_delay_ms());
+                true
+            }
+            Err(error) => {
+                dir.write_failed(hosted.topic_partition(), &error);
+                false
+            }
         }
     }
 

@@ -22,7 +22,7 @@ pub(crate) enum TopicKey {
 pub(crate) enum Hosted {
     /// Served.
     Online(Arc<HostedPartition>),
-    /// Its log directory has failed, or its log could not be opened (rule 107).
+    /// Its log directory has failed or had no room for it, or its log could not be opened (rule 107).
     Offline,
 }
 

@@ -4,7 +4,7 @@ use bytes::Bytes;
 use metadata::image::DIRECTORY_UNASSIGNED;
 use model::{ErrorCode, Offset, Uuid};
 use replication::{Accepted, Acks, AppendRefused, FetchRefused};
-use storage::{Origin, ReadError};
+use storage::{Origin, ReadError, SimDisk, SimFaults};
 use wire::records::{BatchBuilder, batches};
 
 use super::fixture::Fixture;
@@ -275,6 +275,45 @@ fn rule_110_a_full_directory_refuses_clients_but_not_coordinators_and_takes_both
     // The disk under the test has room: whoever uses up what was known of looks, and finds it.
     orders.dir().used(usize::MAX);
     assert!(append(&orders, Acks::Leader).is_ok());
+}
+
+#[test]
+fn rule_110_what_could_not_be_made_or_led_for_want_of_room_is_once_there_is_some() {
+    let disk = SimDisk::new(1);
+    let mut fixture = Fixture::on(Arc::new(disk.clone()), &[]);
+    let id = fixture.topic("orders", 1, &[]);
+    let orders = partition(&fixture, "orders", 0);
+    fixture.lead(id, 0, -1);
+    disk.set_faults(SimFaults {
+        capacity: disk.used(),
+        ..SimFaults::default()
+    });
+    fixture.lead(id, 0, 1);
+    let late = fixture.topic("late", 1, &[]);
+    assert!(orders.dir().is_full() && !orders.dir().is_failed());
+    assert_eq!(orders.with(|replica, _| replica.is_leader()), Some(false));
+    assert_eq!(fixture.replicas().unhosted(), [], "there is no room yet");
+
+    disk.set_faults(SimFaults::default());
+    // Where the room is looked at.
+    std::fs::create_dir_all(fixture.dir.path().join("data")).unwrap();
+    orders.dir().used(usize::MAX);
+    assert_eq!(fixture.replicas().unhosted(), [(id, 0), (late, 0)]);
+    fixture.try_again();
+    assert_eq!(fixture.replicas().unhosted(), []);
+    commit(&orders, b"one");
+    commit(&partition(&fixture, "late", 0), b"two");
+}
+
+#[test]
+fn many_partitions_are_deleted_with_one_sync() {
+    let disk = SimDisk::new(1);
+    let mut fixture = Fixture::on(Arc::new(disk.clone()), &[]);
+    let id = fixture.topic("orders", 100, &[]);
+    let before = disk.sync_count();
+    fixture.delete_topic(id);
+    assert!(disk.sync_count() - before <= 2, "{}", disk.sync_count() - before);
+    assert_eq!(fixture.replicas().topics().by_id(id).map(|_| ()), None);
 }
 
 #[test]

@@ -12,7 +12,7 @@ use storage::{OffsetMap, ReadError};
 use super::Replicas;
 use super::dir::HostedDir;
 use crate::config::NodeConfig;
-use crate::dispatch::now_ms;
+use crate::dispatch::{now_ms, steady_ms};
 use crate::halt::Halt;
 
 /// How often the thread looks at the clock.
@@ -30,13 +30,14 @@ enum Task {
 
 /// The state of the thread.
 pub(super) struct Upkeep {
+    /// Each task with its interval and its next time by the steady clock: one that was set back would put off a flush.
     schedule: Mutex<Vec<(Task, i64, i64)>>,
     removals: Mutex<Vec<Removal>>,
     stopped: Mutex<bool>,
     stop: Condvar,
 }
 
-/// A folder out of use, and when it goes.
+/// A folder out of use, and when, by the steady clock, it goes.
 struct Removal {
     dir: Arc<HostedDir>,
     path: PathBuf,
@@ -44,7 +45,7 @@ struct Removal {
 }
 
 impl Upkeep {
-    pub(super) fn new(now_ms: i64, config: &NodeConfig) -> Upkeep {
+    pub(super) fn new(config: &NodeConfig) -> Upkeep {
         let logs = &config.logs;
         let tasks = [
             (Task::HighWatermarks, logs.high_watermark_checkpoint_interval_ms),
@@ -56,6 +57,7 @@ impl Upkeep {
                 config.producers.id_expiration_check_interval_ms,
             ),
         ];
+        let now_ms = steady_ms();
         let first = |task, interval: i64| match task {
             Task::HighWatermarks | Task::ProducerExpiry => now_ms.saturating_add(interval),
             // As Apache Kafka: whoever starts a node on old data has this long before retention looks at it.
@@ -78,7 +80,7 @@ impl Upkeep {
         self.removals.lock().push(Removal {
             dir,
             path,
-            at_ms: now_ms().saturating_add(delay_ms),
+            at_ms: steady_ms().saturating_add(delay_ms),
         });
     }
 
@@ -96,11 +98,11 @@ impl Upkeep {
         !*stopped
     }
 
-    fn due(&self, now_ms: i64) -> Vec<Task> {
+    fn due(&self, steady_ms: i64) -> Vec<Task> {
         let mut schedule = self.schedule.lock();
-        let due = schedule.iter_mut().filter(|(_, _, next)| *next <= now_ms);
+        let due = schedule.iter_mut().filter(|(_, _, next)| *next <= steady_ms);
         due.map(|(task, interval, next)| {
-            *next = now_ms.saturating_add(*interval);
+            *next = steady_ms.saturating_add(*interval);
             *task
         })
         .collect()
@@ -118,7 +120,7 @@ pub(super) fn start(replicas: &Arc<Replicas>, halt: &Arc<Halt>) -> std::io::Resu
             while replicas.upkeep.tick() {
                 let now = now_ms();
                 replicas.each_tick(now);
-                for task in replicas.upkeep.due(now) {
+                for task in replicas.upkeep.due(steady_ms()) {
                     replicas.run_task(task, now);
                 }
             }
@@ -129,24 +131,19 @@ impl Replicas {
     fn each_tick(&self, now_ms: i64) {
         for dir in self.dirs.iter().filter(|dir| !dir.is_failed()) {
             dir.check_space();
-            for partition in dir.members() {
-                if partition.is_flush_due(now_ms) {
-                    dir.queue_for_sync(&partition);
-                }
-                if let Err(error) = partition.remove_deleted(now_ms) {
-                    dir.write_failed(partition.topic_partition(), &error);
-                }
+            for partition in dir.take_looked_after() {
+                partition.upkeep(now_ms);
             }
         }
-        self.remove_folders(now_ms);
+        self.remove_folders(steady_ms());
     }
 
-    pub(super) fn remove_folders(&self, now_ms: i64) {
+    pub(super) fn remove_folders(&self, steady_ms: i64) {
         let due: Vec<Removal> = self
             .upkeep
             .removals
             .lock()
-            .extract_if(.., |it| it.at_ms <= now_ms)
+            .extract_if(.., |it| it.at_ms <= steady_ms)
             .collect();
         for Removal { dir, path, .. } in due {
             match dir.log_dir().remove_folder(&path) {
@@ -236,6 +233,7 @@ impl HostedDir {
                     tracing::info!("{name}: {count} old segments deleted");
                     // Their files go once what the log keeps is durable.
                     self.queue_for_sync(&partition);
+                    partition.look_after();
                 }
                 Some(Err(ReadError::Disk(error))) => return Err(error),
                 // The others are still looked after.
