@@ -59,8 +59,19 @@ impl Dev {
 
     /// Starts in a folder that another one may have left.
     pub(crate) fn start_in(folder: TempDir) -> Dev {
+        Dev::start_as(Command::new(BINARY), folder)
+    }
+
+    /// Starts with at most so many open files.
+    pub(crate) fn start_with_descriptors(most: usize) -> Dev {
+        let mut shell = Command::new("sh");
+        shell.args(["-c", &format!("ulimit -n {most}; exec \"$0\" \"$@\""), BINARY]);
+        Dev::start_as(shell, tempfile::tempdir().unwrap())
+    }
+
+    fn start_as(mut command: Command, folder: TempDir) -> Dev {
         let data_dir = folder.path().join("data");
-        let mut child = Command::new(BINARY)
+        let mut child = command
             .args(["dev", "--host", "127.0.0.1", "--port", "0", "--data-dir"])
             .arg(&data_dir)
             .stdout(Stdio::piped())
