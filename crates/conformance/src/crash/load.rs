@@ -1,17 +1,21 @@
 //! The clients that write, consume and commit while the broker dies: `peers/crash/load.py` on librdkafka.
 
 use std::io::{BufRead as _, BufReader};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail};
 
 use crate::node::{Node, output_file};
 
+/// The longest a load may wait for its first promise of a round.
+const PROMISE_MAX: Duration = Duration::from_secs(60);
+
 /// A running load; it survives the broker.
 pub(crate) struct Load {
     child: Child,
+    acks: PathBuf,
 }
 
 impl Load {
@@ -32,12 +36,21 @@ impl Load {
         if line.trim() != "started" {
             bail!("the load did not start; see {}", dir.join("load.log").display());
         }
-        Ok(Load { child })
+        Ok(Load {
+            child,
+            acks: dir.join("acks.tsv"),
+        })
     }
 
-    /// Lets the load run; an error when it gave up, as it does when a record definitely failed.
+    /// Lets the load run, on a busy machine longer: until something was promised, since a round without a promise shows
+    /// nothing. An error when it gave up, as it does when a record definitely failed.
     pub(crate) fn go_on_for(&mut self, time: Duration) -> Result<()> {
+        let promised = |path: &Path| path.metadata().map_or(0, |meta| meta.len());
+        let (before, start) = (promised(&self.acks), Instant::now());
         std::thread::sleep(time);
+        while promised(&self.acks) == before && start.elapsed() < time + PROMISE_MAX {
+            std::thread::sleep(Duration::from_millis(20));
+        }
         match self.child.try_wait()? {
             Some(status) => bail!("the load ended by itself ({status})"),
             None => Ok(()),

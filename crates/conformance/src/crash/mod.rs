@@ -196,12 +196,9 @@ fn cut_power(node: &mut Node, image: &Image) -> Result<()> {
     image.remount().context("remounting after the cut")
 }
 
-/// Notes what a round found; a round that could not be judged ends the campaign.
+/// Notes what a round found. A round that could not be judged ends the campaign, and is no round.
 fn record(ledger: &mut Ledger, kind: &str, found: Result<Vec<String>>) -> Result<()> {
-    let anomalies = match found {
-        Ok(anomalies) => anomalies,
-        Err(error) => vec![format!("{error:#}")],
-    };
+    let anomalies = found.with_context(|| format!("{kind}: a round could not be judged"))?;
     ledger.note(kind, &anomalies)?;
     if let Some(first) = anomalies.first() {
         bail!("{kind}: {} broken promises, the first: {first}", anomalies.len());
