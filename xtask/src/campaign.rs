@@ -11,18 +11,20 @@ pub(crate) fn conformance(campaign: &str, arguments: &[String]) -> Result<()> {
     run(&mut cargo(
         "build --release --locked --package gracchus-cli --package gracchus-conformance",
     ))?;
-    let mut command = cargo("run --quiet --release --locked --package gracchus-conformance --");
+    // Run as built: `cargo run` for one package would build its dependencies once more, with other features.
+    let mut command = Command::new(target_dir().join("release/conformance"));
     command
+        .current_dir(root())
         .arg(campaign)
         .arg("--binary")
         .arg(target_dir().join("release/gracchus"))
         .args(arguments);
-    match campaign {
-        // Its figures have a page of their own.
-        "measure" => run(&mut command),
-        "suites" => Ledger::open("conformance")?.run(&mut command, arguments),
-        _ => Ledger::open(campaign)?.run(&mut command, arguments),
-    }
+    let ledger = if campaign == "suites" {
+        "conformance"
+    } else {
+        campaign
+    };
+    Ledger::open(ledger)?.run(&mut command, arguments)
 }
 
 /// The benchmark: builds what is measured and what measures, unless the arguments bring it along.
@@ -44,11 +46,13 @@ pub(crate) fn bench(arguments: &[String]) -> Result<()> {
 
 /// The deterministic node by seeds. A planted fault takes a build of its own.
 pub(crate) fn sim(arguments: &[String]) -> Result<()> {
-    let mut command = cargo("run --quiet --release --locked --package gracchus-sim");
+    let mut build = cargo("build --release --locked --package gracchus-sim");
     if arguments.iter().any(|word| word == "--plant") {
-        command.args(["--features", "planted-bugs"]);
+        build.args(["--features", "planted-bugs"]);
     }
-    Ledger::open("sim")?.run(command.arg("--").args(arguments), arguments)
+    run(&mut build)?;
+    let mut command = Command::new(target_dir().join("release/gracchus-sim"));
+    Ledger::open("sim")?.run(command.current_dir(root()).args(arguments), arguments)
 }
 
 /// Executions of a target when nothing else is asked for.
