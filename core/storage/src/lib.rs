@@ -3,6 +3,7 @@
 mod checkpoint;
 mod disk;
 mod epochs;
+mod journal;
 mod log;
 mod log_dir;
 mod offline;
@@ -12,6 +13,10 @@ mod segment;
 pub use checkpoint::{CheckpointError, OffsetMap, parse_offsets, render_offsets};
 pub use disk::{DirEntry, DirLock, Disk, DiskFile, Random, RealDisk, SimDisk, SimFaults};
 pub use epochs::{EpochStart, parse_epochs};
+pub use journal::{
+    Journal, JournalContent, JournalEntry, JournalHead, JournalKey, JournalKind, JournalReader, JournalRows,
+    Round, Takes, has_journal, is_journal,
+};
 #[cfg(feature = "planted-bugs")]
 pub use log::PlantedBugs;
 pub use log::{

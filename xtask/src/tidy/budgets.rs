@@ -7,7 +7,7 @@ use super::source::Source;
 /// why.
 const BUDGETS: &[(&str, &[&str], usize)] = &[
     ("wire", &["core/wire/", "core/wire-derive/"], 9_000),
-    ("storage", &["core/storage/"], 6_100),
+    ("storage", &["core/storage/"], 6_900),
     ("replication", &["core/replication/"], 1_400),
     (
         "metadata",
@@ -15,12 +15,12 @@ const BUDGETS: &[(&str, &[&str], usize)] = &[
         5_100,
     ),
     ("coordinator", &["core/coordinator/"], 3_300),
-    ("broker", &["crates/broker/", "crates/transport/"], 11_600),
+    ("broker", &["crates/broker/", "crates/transport/"], 11_800),
     ("client", &["crates/client/"], 5_900),
     ("tools", &["crates/cli/"], 7_700),
     ("proof", &["core/sim/", "crates/conformance/", "xtask/"], 8_200),
     ("bench", &["bench/"], 1_900),
-    ("the whole house", &[""], 60_000),
+    ("the whole house", &[""], 61_000),
 ];
 
 /// How much of each budget is used, in words.
@@ -60,7 +60,7 @@ mod tests {
     #[test]
     fn a_budget_counts_its_folders_only() {
         let sources = [
-            Source::new("core/storage/src/lib.rs", "use a;\n".repeat(6_101)),
+            Source::new("core/storage/src/lib.rs", "use a;\n".repeat(6_901)),
             Source::new("core/storage/src/tests.rs", "use a;\n".repeat(90_000)),
             Source::new("core/wire/src/lib.rs", "use a;\n".repeat(9_000)),
         ];
@@ -68,6 +68,6 @@ mod tests {
             .into_iter()
             .map(|complaint| (complaint.place, complaint.size))
             .collect();
-        assert_eq!(places, [("storage".to_owned(), Some(6_101))]);
+        assert_eq!(places, [("storage".to_owned(), Some(6_901))]);
     }
 }

@@ -49,6 +49,12 @@ impl<P, F: Clone> Replica<P, F> {
         self.advance(woken);
     }
 
+    /// What was handed out by [`storage::Log::dirty`] is durable in a journal now.
+    pub fn journaled(&mut self, unsynced: &Unsynced, woken: &mut Vec<Woken<P, F>>) {
+        self.log.mark_journaled(unsynced);
+        self.advance(woken);
+    }
+
     /// Another `durability` or `min.insync.replicas` from now on. The watermark never moves back.
     pub fn set_commit_rules(
         &mut self,

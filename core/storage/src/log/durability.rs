@@ -2,8 +2,13 @@
 //!
 //! A sync runs while appends go on. What is handed out names the end of the log at that moment; what comes back counts
 //! only if the log was not truncated in between.
+//!
+//! There are two ends: up to the one everything is durable somewhere, in the log's files or in the journal of the
+//! directory, and up to the other in the files. Who waits for an acknowledgement goes by the first, recovery points and
+//! the removal of files by the second.
 
 use std::io;
+use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -18,10 +23,25 @@ pub struct Unsynced {
     disk: Arc<dyn Disk>,
     files: Vec<Arc<dyn DiskFile>>,
     dir: Option<PathBuf>,
+    /// What is durable already, in the files or in a journal.
+    from: Offset,
     upto: Offset,
+    /// The bytes between the two.
+    tail: Option<Vec<Piece>>,
+    end: Place,
     /// The last change that is covered.
     change: u64,
     generation: u64,
+}
+
+/// A segment, by its base offset, and a position in its file.
+type Place = (Offset, u64);
+
+/// A range of a segment's file.
+#[derive(Clone, Debug)]
+pub(crate) struct Piece {
+    pub(crate) file: Arc<dyn DiskFile>,
+    pub(crate) range: Range<u64>,
 }
 
 impl Unsynced {
@@ -41,6 +61,21 @@ impl Unsynced {
         self.upto
     }
 
+    /// The end of the log that is durable already.
+    pub fn from(&self) -> Offset {
+        self.from
+    }
+
+    /// The bytes that are not durable anywhere; `None` where they cannot be told from the others.
+    pub fn tail_bytes(&self) -> Option<u64> {
+        let bytes = |piece: &Piece| piece.range.end.saturating_sub(piece.range.start);
+        Some(self.tail.as_ref()?.iter().map(bytes).sum())
+    }
+
+    pub(crate) fn tail(&self) -> &[Piece] {
+        self.tail.as_deref().unwrap_or_default()
+    }
+
     /// The number of files.
     pub fn file_count(&self) -> usize {
         self.files.len()
@@ -50,7 +85,12 @@ impl Unsynced {
 /// The state behind it.
 #[derive(Debug)]
 pub(super) struct Durability {
+    /// Everything below is durable, in the files or in a journal.
     synced_offset: Offset,
+    /// Everything below is durable in the files.
+    flushed_offset: Offset,
+    /// Where `synced_offset` lies, unless the log was cut since.
+    synced_place: Option<Place>,
     /// Files beside the active segment's, with the change that made them so.
     files: Vec<(u64, Arc<dyn DiskFile>)>,
     /// The change after which the folder's names were not synced yet.
@@ -62,9 +102,11 @@ pub(super) struct Durability {
 }
 
 impl Durability {
-    pub(super) fn new(synced_offset: Offset) -> Durability {
+    pub(super) fn new(synced_offset: Offset, synced_place: Option<Place>) -> Durability {
         Durability {
             synced_offset,
+            flushed_offset: synced_offset,
+            synced_place,
             files: Vec::new(),
             names_changed: None,
             change: 0,
@@ -75,6 +117,10 @@ impl Durability {
 
     pub(super) fn synced_offset(&self) -> Offset {
         self.synced_offset
+    }
+
+    pub(super) fn flushed_offset(&self) -> Offset {
+        self.flushed_offset
     }
 
     /// The newest change to files beside the active segment's.
@@ -99,17 +145,31 @@ impl Durability {
     pub(super) fn truncated(&mut self, end: Offset) {
         self.generation += 1;
         self.synced_offset = self.synced_offset.min(end);
+        self.flushed_offset = self.flushed_offset.min(end);
+        self.synced_place = None;
     }
 
     fn is_clean(&self) -> bool {
         self.files.is_empty() && self.names_changed.is_none()
     }
 
-    fn take_back(&mut self, synced: &Unsynced, log_end_offset: Offset) {
+    /// It is in a journal, and no more durable in the files than before. Whether it counts.
+    fn take_journaled(&mut self, synced: &Unsynced) -> bool {
         if synced.generation != self.generation {
+            return false;
+        }
+        if synced.upto >= self.synced_offset {
+            self.synced_offset = synced.upto;
+            self.synced_place = Some(synced.end);
+        }
+        true
+    }
+
+    fn take_back(&mut self, synced: &Unsynced) {
+        if !self.take_journaled(synced) {
             return;
         }
-        self.synced_offset = self.synced_offset.max(synced.upto.min(log_end_offset));
+        self.flushed_offset = self.flushed_offset.max(synced.upto);
         self.synced_change = self.synced_change.max(synced.change);
         self.files.retain(|(change, _)| *change > synced.change);
         self.names_changed = self.names_changed.filter(|change| *change > synced.change);
@@ -123,7 +183,7 @@ impl Log {
         if self.is_offline() {
             return None;
         }
-        let clean = self.durability.is_clean() && self.durability.synced_offset >= self.view.log_end_offset;
+        let clean = self.durability.is_clean() && self.durability.flushed_offset >= self.view.log_end_offset;
         (!clean).then(|| self.unsynced())
     }
 
@@ -135,22 +195,54 @@ impl Log {
             .map(|(_, file)| Arc::clone(file))
             .collect();
         // The active segment's file is open: this does not fail, nor look at the disk.
-        files.extend(self.active().log_file());
+        let active = self.active();
+        files.extend(active.log_file());
         Unsynced {
             disk: Arc::clone(&self.place.disk),
             files,
             dir: durability.names_changed.map(|_| self.place.dir.clone()),
+            from: durability.synced_offset,
             upto: self.view.log_end_offset,
+            tail: self.tail(),
+            end: (active.base_offset(), active.size()),
             change: durability.change,
             generation: durability.generation,
         }
     }
 
-    /// What [`Log::dirty`] gave out is durable now.
-    pub fn mark_synced(&mut self, synced: &Unsynced) {
-        if self.is_offline() {
-            return;
+    /// The bytes that are not durable anywhere. Their files are open: sealed ones that are not durable are kept so.
+    fn tail(&self) -> Option<Vec<Piece>> {
+        let (base_offset, position) = self.durability.synced_place?;
+        let segments = &self.view.segments;
+        let first = segments.partition_point(|segment| segment.base_offset() < base_offset);
+        let mut pieces = Vec::new();
+        for segment in segments.get(first..)? {
+            let start = if segment.base_offset() == base_offset {
+                position
+            } else {
+                0
+            };
+            let range = start..segment.size();
+            if !range.is_empty() {
+                let file = segment.log_file().ok()?;
+                pieces.push(Piece { file, range });
+            }
         }
-        self.durability.take_back(synced, self.view.log_end_offset);
+        Some(pieces)
+    }
+
+    /// What [`Log::dirty`] gave out is durable now, in the log's files.
+    pub fn mark_synced(&mut self, synced: &Unsynced) {
+        if !self.is_offline() {
+            self.durability.take_back(synced);
+        }
+    }
+
+    /// What [`Log::dirty`] gave out can be brought back from a journal that is durable. Its files still wait to be
+    /// synced.
+    pub fn mark_journaled(&mut self, synced: &Unsynced) {
+        if !self.is_offline() {
+            self.durability.take_journaled(synced);
+        }
     }
 }

@@ -8,6 +8,7 @@ mod append;
 mod config;
 mod durability;
 mod error;
+mod journal;
 mod open;
 mod reader;
 mod recovery;
@@ -185,10 +186,15 @@ impl Log {
         self.view.log_end_offset
     }
 
-    /// The offset up to which everything is durable; never above the end. After an unclean end what recovery has found
-    /// counts only once it is synced.
+    /// The offset up to which everything is durable, here or in a journal; never above the end. After an unclean end what
+    /// recovery has found counts only once it is synced.
     pub fn synced_offset(&self) -> Offset {
         self.durability.synced_offset().min(self.view.log_end_offset)
+    }
+
+    /// The offset up to which everything is durable in the log's own files: what a recovery point may say.
+    pub fn flushed_offset(&self) -> Offset {
+        self.durability.flushed_offset().min(self.view.log_end_offset)
     }
 
     /// The offset below which every transaction has ended, by markers below the high watermark (rule 37).

@@ -11,6 +11,7 @@ use super::recovery::Opening;
 use super::{Log, LogConfig, LogReader, OpenError, WriteState};
 use crate::disk::Disk;
 use crate::epochs::{EPOCH_FILE, LeaderEpochs};
+use crate::journal::JournalRows;
 use crate::log_dir::{PartitionMetadata, create_dir_durably};
 use crate::producers::Producers;
 use crate::segment::{IndexLimits, Segment};
@@ -55,6 +56,8 @@ pub struct RecoveryReport {
     pub truncated_bytes: u64,
     /// Segments removed because one before them was cut, or does not reach them.
     pub removed_segments: usize,
+    /// Bytes that the journal of the directory brought back.
+    pub replayed_bytes: u64,
     /// Segments whose indexes were built anew though their batches were not in doubt.
     pub rebuilt_indexes: usize,
     /// The first thing that was wrong, in words.
@@ -108,7 +111,7 @@ impl Log {
             view,
             producers: Producers::default(),
             snapshot_offset: None,
-            durability: Durability::new(Offset::ZERO),
+            durability: Durability::new(Offset::ZERO, Some((Offset::ZERO, 0))),
             retired: Vec::new(),
             orphan: None,
             state: WriteState::Sound,
@@ -124,16 +127,39 @@ impl Log {
         config: Arc<LogConfig>,
         now_ms: i64,
     ) -> Result<(Log, RecoveryReport), OpenError> {
+        Log::open_replaying(place, checkpoint, config, &JournalRows::default(), now_ms)
+    }
+
+    /// Opens the folder of a partition, of which the journal of the directory may have more.
+    pub fn open_replaying(
+        place: LogPlace,
+        checkpoint: LogCheckpoint,
+        config: Arc<LogConfig>,
+        journal: &JournalRows,
+        now_ms: i64,
+    ) -> Result<(Log, RecoveryReport), OpenError> {
         let topic_id = PartitionMetadata::read(&*place.disk, &place.dir)?.map(|metadata| metadata.topic_id);
         let path = place.dir.clone();
         let failed = |error| OpenError::from_read(&path, error);
         let mut opening = Opening::new(place, config, now_ms);
+        opening.journal_from = journal.first_base();
         opening.tidy_folder().map_err(failed)?;
         opening.load_epochs().map_err(failed)?;
         match checkpoint.shutdown {
             Shutdown::Clean => opening.reopen().map_err(failed)?,
             Shutdown::Unclean => opening.recover(checkpoint.recovery_point).map_err(failed)?,
         }
-        opening.finish(checkpoint, topic_id).map_err(failed)
+        if opening.journal_from.is_none() {
+            return opening.finish(checkpoint, topic_id).map_err(failed);
+        }
+        let start = checkpoint.log_start_offset;
+        let checkpoint = LogCheckpoint {
+            log_start_offset: Offset::ZERO,
+            ..checkpoint
+        };
+        let (mut log, mut report) = opening.finish(checkpoint, topic_id).map_err(failed)?;
+        log.replay(journal, &mut report, now_ms).map_err(failed)?;
+        log.start_at(start, &mut report, now_ms).map_err(failed)?;
+        Ok((log, report))
     }
 }

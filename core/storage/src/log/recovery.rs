@@ -45,6 +45,8 @@ pub(super) struct Opening {
     epochs: LeaderEpochs,
     log_end_offset: Offset,
     producers: ProducersAt,
+    /// Where the log ended before what the journal has of it: nothing above was compacted.
+    pub(super) journal_from: Option<Offset>,
     /// Files that were written here and are not durable.
     files: Vec<Arc<dyn DiskFile>>,
 }
@@ -62,6 +64,7 @@ impl Opening {
             segments: Vec::new(),
             log_end_offset: Offset::ZERO,
             producers: ProducersAt::default(),
+            journal_from: None,
             files: Vec::new(),
         }
     }
@@ -334,7 +337,8 @@ impl Opening {
     /// them was lost. Compaction leaves gaps that are none.
     fn ends_here(&mut self, end: Offset, next: Option<Offset>) -> bool {
         let Some(next) = next else { return false };
-        let joined = if self.config.cleanup.compact {
+        let compacted = self.journal_from.is_none_or(|journaled| next <= journaled);
+        let joined = if self.config.cleanup.compact && compacted {
             next >= end
         } else {
             next == end
@@ -408,7 +412,11 @@ impl Opening {
             Shutdown::Clean if self.report.recovered_segments == 0 => self.log_end_offset,
             _ => checkpoint.recovery_point.min(self.log_end_offset),
         };
-        let mut durability = Durability::new(synced);
+        let end = self
+            .segments
+            .last()
+            .map(|active| (active.base_offset(), active.size()));
+        let mut durability = Durability::new(synced, end.filter(|_| synced == self.log_end_offset));
         // After an unclean end not even the names that are there are known to be durable.
         if !self.files.is_empty() || checkpoint.shutdown == Shutdown::Unclean {
             durability.add(std::mem::take(&mut self.files));

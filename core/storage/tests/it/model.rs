@@ -1,18 +1,23 @@
 //! Random operations, crashes and disk faults against a model: a list of batches and the offset that was durable.
 
-use std::path::PathBuf;
+use std::collections::BTreeSet;
+use std::io;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use ::model::{ErrorCode, LeaderEpoch, Offset, ProducerEpoch, ProducerId, TopicPartition, Uuid};
 use bytes::Bytes;
 use proptest::prelude::*;
 use storage::{
-    AbortedTransaction, Appended, FirstBatch, Log, LogCheckpoint, LogConfig, LogPlace, Origin, Random,
-    Shutdown, SimDisk, SimFaults,
+    AbortedTransaction, Appended, FirstBatch, Journal, JournalContent, JournalKey, Log, LogCheckpoint,
+    LogConfig, LogPlace, Origin, Random, Shutdown, SimDisk, SimFaults, Takes,
 };
 use wire::records::{BatchBuilder, ControlRecordType, EndTransactionMarker, Producer, batches};
 
 const EPOCH: LeaderEpoch = LeaderEpoch(1);
+const TOPIC_ID: Uuid = Uuid([1; 16]);
+/// A file of the journal: a few rounds.
+const JOURNAL_BYTES: u64 = 12 << 10;
 const START_MS: i64 = 1_700_000_000_000;
 
 #[derive(Clone, Debug)]
@@ -26,6 +31,12 @@ enum Op {
     /// Opens a transaction, or ends it: commit or abort.
     Transaction(u8, bool),
     Sync,
+    /// Makes what is new durable in the journal.
+    Journal,
+    /// Makes what a full file of the journal holds durable in the segments.
+    Flush,
+    /// Deletes the log and makes it anew, of the same topic.
+    Recreate,
     /// Writes the recovery point.
     Checkpoint,
     /// Cuts the log at so many parts in 256 of it.
@@ -33,8 +44,8 @@ enum Op {
     /// Moves the start to so many parts in 256 of what is durable, and lets old segments go.
     MoveStart(u8),
     RemoveDeleted,
-    /// Loss of power.
-    Crash,
+    /// Loss of power, and so many more while the log is opened.
+    Crash(u8),
     /// kill -9.
     Kill,
     /// A clean end.
@@ -50,12 +61,15 @@ fn op() -> impl Strategy<Value = Op> {
         8 => (id.clone(), 1u8..4).prop_map(|(id, count)| Op::Produced(id, count)),
         3 => (id.clone(), 0u8..7).prop_map(|(id, back)| Op::Repeated(id, back)),
         4 => (id, any::<bool>()).prop_map(|(id, commit)| Op::Transaction(id, commit)),
-        5 => Just(Op::Sync),
+        3 => Just(Op::Sync),
+        6 => Just(Op::Journal),
+        2 => Just(Op::Flush),
+        1 => Just(Op::Recreate),
         2 => Just(Op::Checkpoint),
         1 => any::<u8>().prop_map(Op::Truncate),
         1 => any::<u8>().prop_map(Op::MoveStart),
         1 => Just(Op::RemoveDeleted),
-        2 => Just(Op::Crash),
+        2 => (0u8..8).prop_map(Op::Crash),
         1 => Just(Op::Kill),
         2 => Just(Op::Restart),
         1 => any::<bool>().prop_map(Op::Faults),
@@ -81,6 +95,7 @@ struct World {
     disk: SimDisk,
     config: Arc<LogConfig>,
     log: Option<Log>,
+    journal: Option<Journal>,
     batches: Vec<ModelBatch>,
     /// Everything below has been synced.
     durable: i64,
@@ -105,6 +120,7 @@ impl World {
             disk,
             config: Arc::new(config),
             log: None,
+            journal: None,
             batches: Vec::new(),
             durable: 0,
             recovery_point: 0,
@@ -112,7 +128,7 @@ impl World {
             now_ms: START_MS,
             written: 0,
         };
-        let mut log = Log::create(world.place(), Uuid([1; 16]), Arc::clone(&world.config), START_MS).unwrap();
+        let mut log = Log::create(world.place(), TOPIC_ID, Arc::clone(&world.config), START_MS).unwrap();
         log.begin_epoch(EPOCH).unwrap();
         world.log = Some(log);
         world
@@ -128,6 +144,13 @@ impl World {
 
     fn log(&mut self) -> &mut Log {
         self.log.as_mut().unwrap()
+    }
+
+    fn key() -> JournalKey {
+        JournalKey {
+            topic_id: TOPIC_ID,
+            topic_partition: TopicPartition::new("t", 0),
+        }
     }
 
     fn end(&self) -> i64 {
@@ -275,24 +298,122 @@ impl World {
 
     fn sync(&mut self) {
         if self.log().is_offline() {
-            return self.restart_after(|disk| disk.crash());
+            return self.restart_after(|disk| disk.crash(), 0);
         }
         let Some(unsynced) = self.log().dirty() else {
             return;
         };
         if unsynced.sync().is_err() {
-            return self.restart_after(|disk| disk.crash());
+            return self.restart_after(|disk| disk.crash(), 0);
         }
         self.log().mark_synced(&unsynced);
         self.durable = self.end();
         assert_eq!(self.log().synced_offset(), Offset(self.durable));
     }
 
-    /// The machine or the process ends without warning, and starts again.
-    fn restart_after(&mut self, end: impl FnOnce(&SimDisk)) {
+    /// The syncer's round when many are dirty.
+    fn sync_by_journal(&mut self) -> io::Result<()> {
+        self.check_online()?;
+        if self.journal.is_none() {
+            self.journal = Some(Journal::create(&self.disk, Path::new("/data"), JOURNAL_BYTES)?);
+        }
+        let Some(unsynced) = self.log().dirty() else {
+            return Ok(());
+        };
+        let round = [(World::key(), unsynced)];
+        let takes = self.journal.as_ref().unwrap().takes(&round);
+        if round[0].1.tail_bytes().is_none() || takes == Takes::Never {
+            self.sync();
+            return Ok(());
+        }
+        if takes == Takes::Later {
+            self.flush()?;
+        }
+        self.journal.as_mut().unwrap().write(&round)?;
+        self.log().mark_journaled(&round[0].1);
+        self.durable = self.end();
+        assert_eq!(self.log().synced_offset(), Offset(self.durable));
+        Ok(())
+    }
+
+    /// A checkpoint of the journal.
+    fn flush(&mut self) -> io::Result<()> {
+        let Some(mut journal) = self.journal.take() else {
+            return Ok(());
+        };
+        self.check_online()?;
+        journal.seal();
+        if journal
+            .to_checkpoint()
+            .is_some_and(|keys| keys.contains(&World::key()))
+            && let Some(unsynced) = self.log().dirty()
+        {
+            unsynced.sync()?;
+            self.log().mark_synced(&unsynced);
+            self.durable = self.end();
+        }
+        journal.checkpointed();
+        self.journal = Some(journal);
+        Ok(())
+    }
+
+    /// What the journal has of the log counts no more.
+    fn void(&mut self) -> io::Result<()> {
+        while let Some(journal) = &mut self.journal {
+            if journal.void(&[World::key()])? {
+                break;
+            }
+            journal.checkpointed();
+        }
+        Ok(())
+    }
+
+    /// A log that is offline says of nothing that it is not durable: the directory is out of use with it.
+    fn check_online(&mut self) -> io::Result<()> {
+        match self.log().is_offline() {
+            true => Err(io::Error::other("offline")),
+            false => Ok(()),
+        }
+    }
+
+    /// What the journal has of the log is made durable in the files, and then counts no more.
+    fn settle(&mut self) -> io::Result<()> {
+        self.check_online()?;
+        if let Some(unsynced) = self.log().dirty() {
+            unsynced.sync()?;
+            self.log().mark_synced(&unsynced);
+        }
+        self.void()
+    }
+
+    fn recreate(&mut self) -> io::Result<()> {
+        self.log = None;
+        self.void()?;
+        let place = self.place();
+        if place.disk.exists(&place.dir)? {
+            place.disk.remove_dir_all(&place.dir)?;
+        }
+        place.disk.sync_dir(Path::new("/data"))?;
+        (self.durable, self.recovery_point, self.start) = (0, 0, 0);
+        self.batches.clear();
+        let log = Log::create(place, TOPIC_ID, Arc::clone(&self.config), self.now_ms);
+        let mut log = log.map_err(io::Error::other)?;
+        log.begin_epoch(EPOCH)?;
+        self.log = Some(log);
+        Ok(())
+    }
+
+    /// The machine or the process ends without warning, and starts again; the power fails `more` times on the way.
+    fn restart_after(&mut self, end: impl FnOnce(&SimDisk), more: u8) {
         end(&self.disk);
         self.log = None;
+        self.journal = None;
         self.disk.set_faults(SimFaults::default());
+        for step in (0..more).rev() {
+            if self.open_up_to(step % 4) {
+                self.disk.crash();
+            }
+        }
         self.open(Shutdown::Unclean);
         let end = self.log().log_end_offset().0;
         assert!(
@@ -314,14 +435,63 @@ impl World {
         self.check();
     }
 
-    fn open(&mut self, shutdown: Shutdown) {
-        let checkpoint = LogCheckpoint {
+    /// A start that does not come to its end. Whether there was anything to open.
+    fn open_up_to(&mut self, steps: u8) -> bool {
+        let disk = self.disk.clone();
+        let place = self.place();
+        let content = JournalContent::read(&disk, Path::new("/data"), Shutdown::Unclean).unwrap();
+        let rows = content.rows(&World::key());
+        let checkpoint = self.checkpoint(Shutdown::Unclean);
+        let opened = Log::open_replaying(place, checkpoint, Arc::clone(&self.config), &rows, self.now_ms);
+        let (mut log, _) = opened.unwrap();
+        if steps > 0
+            && let Some(unsynced) = log.dirty()
+        {
+            unsynced.sync().unwrap();
+            log.mark_synced(&unsynced);
+            if steps > 1 {
+                content
+                    .finish(&disk, Path::new("/data"), &BTreeSet::new())
+                    .unwrap();
+            }
+            if steps > 2 {
+                self.recovery_point = log.flushed_offset().0;
+            }
+        }
+        true
+    }
+
+    fn checkpoint(&self, shutdown: Shutdown) -> LogCheckpoint {
+        LogCheckpoint {
             recovery_point: Offset(self.recovery_point),
             log_start_offset: Offset(self.start),
             shutdown,
-        };
-        let (mut log, _) =
-            Log::open(self.place(), checkpoint, Arc::clone(&self.config), self.now_ms).unwrap();
+        }
+    }
+
+    fn open(&mut self, shutdown: Shutdown) {
+        let checkpoint = self.checkpoint(shutdown);
+        let disk = self.disk.clone();
+        let content = JournalContent::read(&disk, Path::new("/data"), shutdown).unwrap();
+        let rows = content.rows(&World::key());
+        let opened = Log::open_replaying(
+            self.place(),
+            checkpoint,
+            Arc::clone(&self.config),
+            &rows,
+            self.now_ms,
+        );
+        let (mut log, report) = opened.unwrap();
+        if !content.is_empty() {
+            assert!(!report.first_fault.is_some_and(|fault| fault.contains("journal")));
+            if let Some(unsynced) = log.dirty() {
+                unsynced.sync().unwrap();
+                log.mark_synced(&unsynced);
+            }
+        }
+        content
+            .finish(&disk, Path::new("/data"), &BTreeSet::new())
+            .unwrap();
         log.begin_epoch(EPOCH).unwrap();
         self.log = Some(log);
     }
@@ -329,9 +499,11 @@ impl World {
     /// A clean end, and a start after it.
     fn restart(&mut self) {
         if self.log.take().unwrap().close().is_err() {
-            return self.restart_after(|disk| disk.crash());
+            return self.restart_after(|disk| disk.crash(), 0);
         }
         self.disk.set_faults(SimFaults::default());
+        self.journal = None;
+        Journal::remove(&self.disk, Path::new("/data")).unwrap();
         self.disk.restart();
         self.open(Shutdown::Clean);
         self.durable = self.end();
@@ -343,6 +515,9 @@ impl World {
 
     fn truncate(&mut self, parts: u8) {
         let target = self.start + (self.end() - self.start) * i64::from(parts) / 256;
+        if self.journal.is_some() && self.settle().is_err() {
+            return self.restart_after(|disk| disk.crash(), 0);
+        }
         // The checkpoint is lowered first: what is appended below the old one afterwards must be recovered.
         let kept = self
             .batches
@@ -355,7 +530,7 @@ impl World {
         let now_ms = self.now_ms;
         if self.log().truncate_to(Offset(target), now_ms).is_err() {
             // It may have been cut or not, and nothing is known of what is durable: a follower would cut again.
-            return self.restart_after(|disk| disk.crash());
+            return self.restart_after(|disk| disk.crash(), 0);
         }
         self.batches.retain(|batch| batch.next() <= target);
         // A start inside the batch that went is where the log ends now.
@@ -367,7 +542,7 @@ impl World {
             self.start = self.log().log_start_offset().0;
         }
         if self.log().begin_epoch(EPOCH).is_err() {
-            self.restart_after(|disk| disk.restart());
+            self.restart_after(|disk| disk.restart(), 0);
         }
     }
 
@@ -380,7 +555,49 @@ impl World {
         }
         let now_ms = self.now_ms;
         if self.log().delete_old_segments(now_ms, durable).is_err() {
-            self.restart_after(|disk| disk.restart());
+            self.restart_after(|disk| disk.restart(), 0);
+        }
+    }
+
+    /// Opens a transaction, or ends it.
+    fn transaction(&mut self, id: i64, commit: bool) {
+        let open = self.open_transactions().iter().any(|(open, _)| *open == id);
+        let kind = if commit {
+            ControlRecordType::Commit
+        } else {
+            ControlRecordType::Abort
+        };
+        let marker = open.then_some(kind);
+        let values = if open {
+            vec![String::new()]
+        } else {
+            self.values(1, 3)
+        };
+        let producer = Some((id, if open { -1 } else { self.next_sequence(id) }));
+        self.append_new(ModelBatch {
+            first: 0,
+            values,
+            producer,
+            transactional: true,
+            marker,
+        });
+    }
+
+    /// A failure of the disk puts the directory out of use until the next start.
+    fn or_restart(&mut self, done: io::Result<()>) {
+        if done.is_err() {
+            self.restart_after(|disk| disk.crash(), 0);
+        }
+    }
+
+    fn recreate_somehow(&mut self) {
+        // A deletion that the disk fails puts the directory out of use; here it is tried again.
+        while self.recreate().is_err() {
+            self.disk.set_faults(SimFaults::default());
+            self.disk.crash();
+            // As a start does that finds the topic gone.
+            self.journal = None;
+            Journal::remove(&self.disk, Path::new("/data")).unwrap();
         }
     }
 
@@ -413,31 +630,18 @@ impl World {
                 });
             }
             Op::Repeated(producer, back) => self.repeat(id(producer), usize::from(*back)),
-            Op::Transaction(producer, commit) => {
-                let id = id(producer);
-                let open = self.open_transactions().iter().any(|(open, _)| *open == id);
-                let kind = if *commit {
-                    ControlRecordType::Commit
-                } else {
-                    ControlRecordType::Abort
-                };
-                let marker = open.then_some(kind);
-                let values = if open {
-                    vec![String::new()]
-                } else {
-                    self.values(1, 3)
-                };
-                let producer = Some((id, if open { -1 } else { self.next_sequence(id) }));
-                self.append_new(ModelBatch {
-                    first: 0,
-                    values,
-                    producer,
-                    transactional: true,
-                    marker,
-                });
-            }
+            Op::Transaction(producer, commit) => self.transaction(id(producer), *commit),
             Op::Sync => self.sync(),
-            Op::Checkpoint => self.recovery_point = self.log().synced_offset().0,
+            Op::Journal => {
+                let done = self.sync_by_journal();
+                self.or_restart(done);
+            }
+            Op::Flush => {
+                let done = self.flush();
+                self.or_restart(done);
+            }
+            Op::Recreate => self.recreate_somehow(),
+            Op::Checkpoint => self.recovery_point = self.log().flushed_offset().0,
             Op::Truncate(parts) => self.truncate(*parts),
             Op::MoveStart(parts) => self.move_start(*parts),
             Op::RemoveDeleted => {
@@ -445,8 +649,8 @@ impl World {
                     let _ = deleted.remove();
                 }
             }
-            Op::Crash => self.restart_after(|disk| disk.crash()),
-            Op::Kill => self.restart_after(|disk| disk.restart()),
+            Op::Crash(more) => self.restart_after(|disk| disk.crash(), *more),
+            Op::Kill => self.restart_after(|disk| disk.restart(), 0),
             Op::Restart => self.restart(),
             Op::Faults(on) => self.disk.set_faults(SimFaults {
                 write_errors: if *on { 150_000 } else { 0 },
@@ -533,7 +737,7 @@ proptest! {
             world.step(op);
         }
         world.disk.set_faults(SimFaults::default());
-        world.restart_after(|disk| disk.crash());
+        world.restart_after(|disk| disk.crash(), 1);
     }
 }
 
@@ -547,7 +751,7 @@ fn one_seed_gives_one_run() {
                 0..4 => Op::Produced(random.below(3) as u8, 2),
                 4 => Op::Sync,
                 5 => Op::Transaction(random.below(3) as u8, random.one_in(2)),
-                6 => Op::Crash,
+                6 => Op::Crash(random.below(8) as u8),
                 _ => Op::Checkpoint,
             };
             world.step(&op);
