@@ -50,6 +50,8 @@ pub(crate) struct History {
     attempted: BTreeMap<(String, i32), i64>,
     owners: BTreeMap<(String, i32, i32), String>,
     topics: BTreeMap<String, Option<Uuid>>,
+    /// The first record that may be in a partition: those before were in a topic that is deleted.
+    first: BTreeMap<TopicPartition, RecordNumber>,
     producer_ids: BTreeSet<i64>,
 }
 
@@ -126,8 +128,13 @@ impl History {
                 );
             }
         }
+        let first = self.first.get(tp);
         let mut last: BTreeMap<u64, u64> = BTreeMap::new();
         for number in records.values() {
+            must!(
+                first.is_none_or(|first| number >= first),
+                "{tp} has {number:?} of a topic that was deleted; it begins with {first:?}"
+            );
             let before = last.insert(number.producer, number.index);
             must!(
                 before.is_none_or(|before| before < number.index),
@@ -204,6 +211,18 @@ impl History {
     /// A request about a topic was not answered: it may have happened.
     pub(crate) fn topic_in_doubt(&mut self, name: &str) {
         self.topics.remove(name);
+    }
+
+    /// Nothing that was told of a partition holds any more.
+    pub(crate) fn forget(&mut self, tp: &TopicPartition) {
+        self.acknowledged.retain(|(other, _), _| other != tp);
+        self.seen.retain(|(other, _), _| other != tp);
+        self.watermarks.remove(tp);
+    }
+
+    /// A partition was made under a name that another had before.
+    pub(crate) fn begins_with(&mut self, tp: &TopicPartition, first: RecordNumber) {
+        self.first.insert(tp.clone(), first);
     }
 
     pub(crate) fn topics(&self) -> impl Iterator<Item = (&String, &Option<Uuid>)> {

@@ -1,4 +1,4 @@
-//! Runs seeds: `gracchus-sim [--seeds N] [--from N] [--steps N] [--plant no-sync|no-checksums|window-of-four]`.
+//! Runs seeds: `gracchus-sim [--seeds N] [--from N] [--steps N] [--plant no-sync|reuse-early|no-checksums|window-of-four]`.
 //!
 //! Every hundredth seed is run twice and has to be the same both times. Ends with failure at the first violation, or,
 //! with a planted fault, when no seed finds it.
@@ -52,11 +52,12 @@ fn arguments(mut words: impl Iterator<Item = String>) -> Result<Arguments, Strin
 fn plant(name: &str) -> Result<Plant, String> {
     match name {
         "no-sync" => Ok(Plant::NoSync),
+        "reuse-early" => Ok(Plant::ReuseEarly),
         "no-checksums" if cfg!(feature = "planted-bugs") => Ok(Plant::NoChecksums),
         "window-of-four" if cfg!(feature = "planted-bugs") => Ok(Plant::WindowOfFour),
         "no-checksums" | "window-of-four" => Err(format!("build with --features planted-bugs for {name}")),
         _ => Err(format!(
-            "no fault {name}: there are no-sync, no-checksums, window-of-four"
+            "no fault {name}: there are no-sync, reuse-early, no-checksums, window-of-four"
         )),
     }
 }

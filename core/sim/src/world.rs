@@ -91,9 +91,11 @@ struct World {
     steps: u64,
 }
 
-const PRODUCERS: u64 = 3;
+const PRODUCERS: u64 = 5;
 const MEMBERS: u64 = 3;
-const PARTITIONS: i32 = 2;
+const PARTITIONS: i32 = 4;
+/// A topic that is deleted and made again, with a producer of its own.
+const FLEETING: &str = "fleeting";
 
 impl World {
     fn new(seed: u64, options: Options) -> World {
@@ -106,9 +108,7 @@ impl World {
             now_ms: 1_700_000_000_000,
             node: None,
             faulty: false,
-            producers: (0..PRODUCERS)
-                .map(|n| Producer::new(n + 1, i32::from(n == 2)))
-                .collect(),
+            producers: producers(),
             members: (0..MEMBERS).map(|n| Member::new(100 + n)).collect(),
             history: History::default(),
             made_topics: 0,
@@ -132,7 +132,8 @@ impl World {
             0..=349 => self.produce(),
             350..=499 => self.begin_sync(),
             500..=669 => self.with_node(|world, node| Ok(node.end_sync(world.now_ms)?)),
-            670..=769 => self.read_some(),
+            670..=749 => self.read_some(),
+            750..=769 => self.with_node(|_, node| Ok(node.flush()?)),
             770..=899 => self.let_member_act(),
             900..=939 => self.let_time_pass(),
             940..=949 => self.with_node(|_, node| Ok(node.checkpoint()?)),
@@ -247,7 +248,10 @@ impl World {
 
     /// Makes a topic, deletes one, or gives the one with the data another partition.
     fn change_topics(&mut self) -> Result<(), Fault> {
-        let choice = self.random.below(5);
+        let choice = self.random.below(8);
+        if choice > 4 {
+            return self.change_fleeting_topic();
+        }
         self.with_node(|world, node| {
             let now_ms = world.now_ms;
             if choice == 0 {
@@ -258,7 +262,7 @@ impl World {
             let there = world
                 .history
                 .topics()
-                .find(|(name, id)| id.is_some() && *name != DATA)
+                .find(|(name, id)| id.is_some() && *name != DATA && *name != FLEETING)
                 .map(|(name, _)| name.clone());
             match there.filter(|_| choice == 1) {
                 Some(name) => {
@@ -272,6 +276,31 @@ impl World {
                     if let Some(id) = node.create_topic(&name, 1, now_ms)? {
                         world.history.topic_made(&name, id);
                     }
+                }
+            }
+            Ok(())
+        })
+    }
+
+    /// Deletes the topic that comes and goes, or makes it.
+    fn change_fleeting_topic(&mut self) -> Result<(), Fault> {
+        self.with_node(|world, node| {
+            let now_ms = world.now_ms;
+            let Some(producer) = world.producers.last_mut() else {
+                return Ok(());
+            };
+            let tp = producer.topic_partition().clone();
+            if node.topic_id(FLEETING).is_some() {
+                producer.forget();
+                world.history.forget(&tp);
+                world.history.topic_in_doubt(FLEETING);
+                node.delete_topic(FLEETING, now_ms)?;
+                world.history.topic_deleted(FLEETING);
+            } else {
+                world.history.topic_in_doubt(FLEETING);
+                world.history.begins_with(&tp, producer.next());
+                if let Some(id) = node.create_topic(FLEETING, 1, now_ms)? {
+                    world.history.topic_made(FLEETING, id);
                 }
             }
             Ok(())
@@ -426,6 +455,11 @@ impl World {
             let records = read_whole(&node, &tp, &mut self.history)?;
             self.history.check_whole(&tp, &records)?;
         }
+        if node.topic_id(FLEETING).is_some() {
+            let tp = TopicPartition::new(FLEETING, 0);
+            let records = read_whole(&node, &tp, &mut self.history)?;
+            self.history.check_whole(&tp, &records)?;
+        }
         self.node = Some(node);
         Ok(())
     }
@@ -522,6 +556,15 @@ impl World {
     }
 }
 
+/// Two share a partition; the last has a topic that comes and goes.
+fn producers() -> Vec<Producer> {
+    let of_data = (0..PRODUCERS).zip([0, 0, 1, 2, 3]);
+    of_data
+        .map(|(n, partition)| Producer::new(n + 1, DATA, partition))
+        .chain([Producer::new(PRODUCERS + 1, FLEETING, 0)])
+        .collect()
+}
+
 /// The token of who only looks at committed offsets.
 const COMMITS_TOKEN: u64 = 0;
 
@@ -551,7 +594,7 @@ fn plant(config: &mut LogConfig, planted: Planted) {
 #[cfg(not(feature = "planted-bugs"))]
 fn plant(_: &mut LogConfig, planted: Planted) {
     debug_assert!(
-        matches!(planted, None | Some(Plant::NoSync)),
+        matches!(planted, None | Some(Plant::NoSync | Plant::ReuseEarly)),
         "build with the feature planted-bugs"
     );
 }
@@ -677,6 +720,11 @@ mod tests {
     #[test]
     fn acknowledging_without_a_sync_is_found() {
         assert!(finds(Plant::NoSync));
+    }
+
+    #[test]
+    fn writing_over_a_journal_before_the_segments_have_it_is_found() {
+        assert!(finds(Plant::ReuseEarly));
     }
 
     #[cfg(feature = "planted-bugs")]

@@ -9,7 +9,6 @@ use replication::ProduceOutcome;
 use storage::Random;
 use wire::records::{BatchBuilder, Producer as ProducerFields};
 
-use super::DATA;
 use crate::history::{History, RecordNumber, Violation, must};
 use crate::node::{Halt, Node, Produced};
 
@@ -37,16 +36,34 @@ pub(crate) struct Producer {
 }
 
 impl Producer {
-    pub(crate) fn new(number: u64, partition: i32) -> Producer {
+    pub(crate) fn new(number: u64, topic: &str, partition: i32) -> Producer {
         Producer {
             number,
-            tp: TopicPartition::new(DATA, partition),
+            tp: TopicPartition::new(topic, partition),
             id: None,
             sequence: 0,
             next_index: 0,
             next_token: number << 32,
             in_flight: VecDeque::new(),
         }
+    }
+
+    /// Where it writes.
+    pub(crate) fn topic_partition(&self) -> &TopicPartition {
+        &self.tp
+    }
+
+    /// The number of its next record.
+    pub(crate) fn next(&self) -> RecordNumber {
+        RecordNumber {
+            producer: self.number,
+            index: self.next_index,
+        }
+    }
+
+    /// Its topic is deleted: what is under way does not matter any more.
+    pub(crate) fn forget(&mut self) {
+        self.in_flight.clear();
     }
 
     /// Whether everything it sent is acknowledged.
@@ -75,6 +92,9 @@ impl Producer {
                 *self.id.insert(id)
             }
         };
+        if node.topic_id(&self.tp.topic).is_none() {
+            return Ok(());
+        }
         if self.resend(node, history, now_ms)? || self.in_flight.len() >= IN_FLIGHT {
             return Ok(());
         }
@@ -92,6 +112,9 @@ impl Producer {
         now_ms: i64,
     ) -> Result<bool, Fault> {
         let mut any = false;
+        if node.topic_id(&self.tp.topic).is_none() {
+            return Ok(any);
+        }
         while let Some(at) = self.in_flight.iter().position(|sent| sent.first.is_none()) {
             any = true;
             self.send(at, node, history, now_ms)?;

@@ -4,6 +4,7 @@
 
 mod controller;
 mod groups;
+mod journal;
 mod partitions;
 
 pub(crate) use partitions::Produced;
@@ -18,7 +19,10 @@ use metadata::{MetadataLog as _, Replay};
 use model::{BrokerEpoch, BrokerId, Offset, TopicPartition, Uuid};
 use quorum::QuorumOfOne;
 use replication::{ProduceOutcome, Replica};
-use storage::{Disk, LastShutdown, LogConfig, LogDir, MetaProperties, Random, Shutdown, SimDisk, Unsynced};
+use storage::{
+    Disk, Journal, JournalKey, LastShutdown, LogConfig, LogDir, MetaProperties, Random, Shutdown, SimDisk,
+    Unsynced,
+};
 
 /// Its number.
 const ID: BrokerId = BrokerId(1);
@@ -33,6 +37,8 @@ pub enum Plant {
     NoSync,
     /// Recovery takes a batch for sound without its checksum.
     NoChecksums,
+    /// The journal is written over before the segments have what it held.
+    ReuseEarly,
     /// Of each producer four batches are remembered instead of five.
     WindowOfFour,
 }
@@ -57,6 +63,9 @@ pub(crate) enum Effect {
     Answered { token: u64, answer: Answer },
 }
 
+/// Partitions, and what of them is not durable.
+type Dirty = Vec<(TopicPartition, Unsynced)>;
+
 struct Hosted {
     replica: Replica<u64, ()>,
     topic_id: Uuid,
@@ -74,7 +83,12 @@ pub(crate) struct Node {
     partitions: BTreeMap<TopicPartition, Hosted>,
     shards: BTreeMap<i32, GroupShard<u64>>,
     producer_ids: std::ops::Range<i64>,
-    syncing: Vec<(TopicPartition, Unsynced)>,
+    syncing: Dirty,
+    journal: Option<Journal>,
+    /// One group commit of so many does without the journal.
+    journal_spared: u64,
+    /// What a checkpoint of the journal makes durable, while one is under way.
+    flushing: Option<Vec<(JournalKey, Unsynced)>>,
     entropy: Random,
     planted: Planted,
     pub(crate) effects: Vec<Effect>,
@@ -110,10 +124,14 @@ impl Node {
             shards: BTreeMap::new(),
             producer_ids: 0..0,
             syncing: Vec::new(),
+            journal: None,
+            journal_spared: 2,
+            flushing: None,
             entropy: start.entropy,
             planted: start.planted,
             effects: Vec::new(),
         };
+        node.journal_spared = if node.entropy.one_in(2) { 3 } else { 50 };
         node.begin_cluster(opened.bootstrap, now_ms)?;
         node.register(last, now_ms)?;
         node.open_partitions(last.shutdown, now_ms)?;
@@ -142,6 +160,7 @@ impl Node {
             log.close().map_err(halt)?;
         }
         self.dir.write_recovery_points(&ends).map_err(halt)?;
+        Journal::remove(&*self.disk, Path::new(DIR)).map_err(halt)?;
         self.dir.mark_clean_shutdown(self.epoch).map_err(halt)
     }
 
@@ -163,7 +182,7 @@ impl Node {
                 .collect()
         };
         let watermarks = points(|hosted| hosted.replica.high_watermark());
-        let synced = points(|hosted| hosted.replica.log().synced_offset());
+        let synced = points(|hosted| hosted.replica.log().flushed_offset());
         self.dir.write_high_watermarks(&watermarks).map_err(halt)?;
         self.dir.write_recovery_points(&synced).map_err(halt)
     }

@@ -1,5 +1,6 @@
 //! The partitions the node hosts: opened, led, appended to, synced, read, deleted.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use bytes::Bytes;
@@ -10,8 +11,8 @@ use replication::{
     Woken,
 };
 use storage::{
-    Checkpoints, FirstBatch, FolderKind, Log, LogCheckpoint, LogPlace, Origin, PartitionFolder,
-    PartitionMetadata, Shutdown,
+    Checkpoints, FirstBatch, FolderKind, JournalContent, JournalKey, JournalRows, Log, LogCheckpoint,
+    LogPlace, Origin, PartitionFolder, PartitionMetadata, Shutdown,
 };
 
 use super::{Effect, Halt, Hosted, ID, Node, Plant, halt};
@@ -31,13 +32,19 @@ impl Node {
     /// Opens what the metadata log says is here; sets aside what it does not know.
     pub(super) fn open_partitions(&mut self, shutdown: Shutdown, now_ms: i64) -> Result<(), Halt> {
         let checkpoints = self.dir.checkpoints().map_err(halt)?;
+        let disk = self.disk.clone();
+        let journal = JournalContent::read(&*disk, self.dir.path(), shutdown).map_err(halt)?;
         for folder in self.dir.partition_folders().map_err(halt)? {
             if &*folder.topic_partition.topic == CLUSTER_METADATA {
                 continue;
             }
             match (folder.kind, self.owner(&folder)?) {
                 (FolderKind::Live, Some(topic_id)) => {
-                    let log = self.open_log(&folder, &checkpoints, shutdown, now_ms)?;
+                    let key = JournalKey {
+                        topic_id,
+                        topic_partition: folder.topic_partition.clone(),
+                    };
+                    let log = self.open_log(&folder, &checkpoints, shutdown, &journal.rows(&key), now_ms)?;
                     let high_watermark = offset_of(&checkpoints.high_watermarks, &folder.topic_partition);
                     if log.log_end_offset() < high_watermark {
                         return Err(Halt(format!("{} lost committed records", folder.topic_partition)));
@@ -56,7 +63,9 @@ impl Node {
                 (FolderKind::Stray | FolderKind::Future, _) => {}
             }
         }
-        Ok(())
+        journal
+            .finish(&*disk, self.dir.path(), &BTreeSet::new())
+            .map_err(halt)
     }
 
     fn owner(&self, folder: &PartitionFolder) -> Result<Option<Uuid>, Halt> {
@@ -74,6 +83,7 @@ impl Node {
         folder: &PartitionFolder,
         checkpoints: &Checkpoints,
         shutdown: Shutdown,
+        journal: &JournalRows,
         now_ms: i64,
     ) -> Result<Log, Halt> {
         let checkpoint = LogCheckpoint {
@@ -82,7 +92,11 @@ impl Node {
             shutdown,
         };
         let place = self.place(&folder.path, &folder.topic_partition);
-        let (mut log, _) = Log::open(place, checkpoint, self.log_config.clone(), now_ms).map_err(halt)?;
+        let opened = Log::open_replaying(place, checkpoint, self.log_config.clone(), journal, now_ms);
+        let (mut log, report) = opened.map_err(halt)?;
+        if let Some(fault) = report.first_fault.filter(|fault| fault.contains("journal")) {
+            return Err(Halt(format!("{}: {fault}", folder.topic_partition)));
+        }
         // What recovery found is served only when it is durable.
         if let Some(unsynced) = log.dirty() {
             unsynced.sync().map_err(halt)?;
@@ -169,6 +183,10 @@ impl Node {
             let mut woken = Vec::new();
             drop(hosted.replica.into_log(&mut woken));
             self.wake(woken);
+            self.void_in_journal(&JournalKey {
+                topic_id: id,
+                topic_partition: tp.clone(),
+            })?;
             let unique = self.unique();
             let path = self.dir.partition_path(&tp);
             self.dir
@@ -232,24 +250,53 @@ impl Node {
         self.syncing = dirty.collect();
     }
 
-    /// The group commit ends.
+    /// The group commit ends: in the journal, by one sync of everything, or file by file.
     pub(crate) fn end_sync(&mut self, now_ms: i64) -> Result<(), Halt> {
-        for (tp, unsynced) in std::mem::take(&mut self.syncing) {
-            if self.planted != Some(Plant::NoSync) {
+        let syncing = std::mem::take(&mut self.syncing);
+        let by_journal = !self.entropy.one_in(self.journal_spared);
+        let together = self.entropy.one_in(2);
+        let (journaled, alone) = match by_journal {
+            true => self.write_journal(syncing)?,
+            false => (Vec::new(), syncing),
+        };
+        for (tp, unsynced) in journaled {
+            if let Some(hosted) = self.partitions.get_mut(&tp) {
+                let mut woken = Vec::new();
+                hosted.replica.journaled(&unsynced, &mut woken);
+                self.committed(&tp, woken, now_ms)?;
+            }
+        }
+        let is_planted = self.planted == Some(Plant::NoSync);
+        if together && !by_journal && !is_planted {
+            self.dir.sync_file_system().map_err(halt)?;
+        }
+        for (tp, unsynced) in alone {
+            if !is_planted && (by_journal || !together) {
                 unsynced.sync().map_err(halt)?;
             }
-            let Some(hosted) = self.partitions.get_mut(&tp) else {
-                continue;
-            };
-            let mut woken = Vec::new();
-            hosted.replica.synced(&unsynced, &mut woken);
-            let high_watermark = hosted.replica.high_watermark();
-            self.wake(woken);
-            if &*tp.topic == CONSUMER_OFFSETS {
-                self.shard_committed(tp.partition, high_watermark, now_ms)?;
+            if let Some(hosted) = self.partitions.get_mut(&tp) {
+                let mut woken = Vec::new();
+                hosted.replica.synced(&unsynced, &mut woken);
+                self.committed(&tp, woken, now_ms)?;
             }
         }
         Ok(())
+    }
+
+    fn committed(
+        &mut self,
+        tp: &TopicPartition,
+        woken: Vec<Woken<u64, ()>>,
+        now_ms: i64,
+    ) -> Result<(), Halt> {
+        self.wake(woken);
+        match self.partitions.get(tp) {
+            Some(hosted) if &*tp.topic == CONSUMER_OFFSETS => {
+                let high_watermark = hosted.replica.high_watermark();
+                self.shard_committed(tp.partition, high_watermark, now_ms)
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Reads as a consumer.
@@ -273,7 +320,7 @@ impl Node {
         })
     }
 
-    fn wake(&mut self, woken: Vec<Woken<u64, ()>>) {
+    pub(super) fn wake(&mut self, woken: Vec<Woken<u64, ()>>) {
         for woken in woken {
             if let Woken::Produce { token, outcome } = woken {
                 self.effects.push(Effect::Produced { token, outcome });
