@@ -122,14 +122,29 @@ impl Broker {
         node.groups.begin_stop();
         node.replicas.begin_stop();
         self.network.stop(DRAIN_PATIENCE);
-        node.groups.stop();
-        node.controller.stop();
-        node.replicas.close(node.controller.broker_epoch());
+        stop_parts(&node);
         tracing::info!(
             "[KafkaRaftServer nodeId={}] Kafka Server stopped",
             node.config.node_id.0
         );
     }
+}
+
+/// Repairs what an unclean end has left and replays the journals, without serving anybody, and leaves the directories as a
+/// clean stop does: any broker can go on from there.
+pub fn recover(config: NodeConfig) -> Result<(), StartError> {
+    let node = start_parts(Arc::new(config), &[])?;
+    node.groups.begin_stop();
+    node.replicas.begin_stop();
+    stop_parts(&node);
+    Ok(())
+}
+
+/// Everything behind the network, once nothing asks it any more.
+fn stop_parts(node: &Node) {
+    node.groups.stop();
+    node.controller.stop();
+    node.replicas.close(node.controller.broker_epoch());
 }
 
 /// Everything behind the network, from the directories to the leaderships.

@@ -15,7 +15,7 @@ mod replicas;
 mod serve;
 mod storage_dirs;
 
-pub use broker::{Broker, StartError};
+pub use broker::{Broker, StartError, recover};
 pub use halt::Halt;
 pub use network::BindError;
 pub use serve::{Exit, serve, serve_and};

@@ -9,6 +9,7 @@ use model::{Offset, TopicPartition, Uuid};
 use parking_lot::{Condvar, Mutex};
 use storage::{LogDir, OffsetMap};
 
+use super::journal::DirJournal;
 use super::partition::HostedPartition;
 use super::syncer::SyncQueue;
 use super::upkeep::WrittenCheckpoints;
@@ -60,6 +61,9 @@ pub(crate) struct HostedDir {
     members: Mutex<BTreeMap<TopicPartition, Arc<HostedPartition>>>,
     pub(super) queue: Mutex<SyncQueue>,
     pub(super) queued: Condvar,
+    /// Held while files are synced.
+    pub(super) syncing: Mutex<()>,
+    pub(super) journal: DirJournal,
     pub(super) written: WrittenCheckpoints,
     /// The partitions that the next tick of the upkeep looks at.
     looked_after: Mutex<Vec<Arc<HostedPartition>>>,
@@ -85,6 +89,8 @@ impl HostedDir {
             members: Mutex::default(),
             queue: Mutex::default(),
             queued: Condvar::new(),
+            syncing: Mutex::default(),
+            journal: DirJournal::default(),
             written: WrittenCheckpoints::default(),
             looked_after: Mutex::default(),
             shortages: LogLimit::new(),
@@ -144,6 +150,10 @@ impl HostedDir {
 
     pub(super) fn members(&self) -> Vec<Arc<HostedPartition>> {
         self.members.lock().values().cloned().collect()
+    }
+
+    pub(super) fn member(&self, partition: &TopicPartition) -> Option<Arc<HostedPartition>> {
+        self.members.lock().get(partition).cloned()
     }
 
     /// An offset of each partition that has one.
@@ -248,7 +258,7 @@ impl HostedDir {
     }
 }
 
-fn is_out_of_space(error: &io::Error) -> bool {
+pub(super) fn is_out_of_space(error: &io::Error) -> bool {
     matches!(
         error.kind(),
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded

@@ -11,8 +11,8 @@ use metadata::Image;
 use model::{BrokerId, CLUSTER_METADATA, Offset, TopicPartition, Uuid};
 use parking_lot::Mutex;
 use storage::{
-    Checkpoints, FolderKind, LastShutdown, Log, LogCheckpoint, LogPlace, OpenError, PartitionFolder,
-    PartitionMetadata,
+    Checkpoints, FolderKind, JournalContent, JournalKey, LastShutdown, Log, LogCheckpoint, LogPlace,
+    OpenError, PartitionFolder, PartitionMetadata,
 };
 
 use super::dir::{DirHealth, Holds, HostedDir};
@@ -32,6 +32,7 @@ struct DirLoad<'a> {
     image: &'a Image,
     node: &'a NodeConfig,
     now_ms: i64,
+    journal: JournalContent,
 }
 
 /// What became of a folder.
@@ -52,6 +53,21 @@ impl Loaded {
             topic: partition.topic.clone(),
             topic_id,
             partition: partition.partition,
+        }
+    }
+
+    /// Whose log could not be opened.
+    fn offline_key(&self) -> Option<JournalKey> {
+        match self {
+            Loaded::Offline {
+                topic,
+                topic_id,
+                partition,
+            } => Some(JournalKey {
+                topic_id: *topic_id,
+                topic_partition: TopicPartition::new(topic.clone(), *partition),
+            }),
+            _ => None,
         }
     }
 }
@@ -137,8 +153,12 @@ fn load_dir(
     let folders = log_dir
         .partition_folders()
         .map_err(|error| disk_error(log_dir.path(), error))?;
+    let (disk, path) = (&**log_dir.disk(), log_dir.path());
+    let journal = JournalContent::read(disk, path, last_shutdown.shutdown);
+    let journal = journal.map_err(|error| disk_error(path, error))?;
     let load = DirLoad {
         dir,
+        journal,
         last_shutdown,
         checkpoints,
         image: &open.image,
@@ -161,7 +181,13 @@ fn load_dir(
             });
         }
     });
-    results.into_inner().into_iter().collect()
+    let loaded = results.into_inner().into_iter().collect::<Result<Vec<_>, _>>()?;
+    // Everything that was replayed is durable: only what belongs to logs that could not be opened is kept.
+    let kept = loaded.iter().filter_map(Loaded::offline_key).collect();
+    load.journal
+        .finish(disk, path, &kept)
+        .map_err(|error| disk_error(path, error))?;
+    Ok(loaded)
 }
 
 impl DirLoad<'_> {
@@ -257,7 +283,7 @@ impl DirLoad<'_> {
     fn open(&self, folder: &PartitionFolder, topic_id: Uuid) -> Result<Loaded, OpenError> {
         let partition = &folder.topic_partition;
         let config = topic_config(self.image, self.node, &partition.topic);
-        let log = match self.open_log(folder, &config) {
+        let log = match self.open_log(folder, topic_id, &config) {
             Ok(log) => log,
             // One bad log does not keep the others from being served, unless nothing else would be.
             Err(error) => {
@@ -277,8 +303,17 @@ impl DirLoad<'_> {
         Ok(Loaded::Partition(Arc::new(hosted)))
     }
 
-    fn open_log(&self, folder: &PartitionFolder, config: &TopicConfig) -> Result<Log, OpenError> {
+    fn open_log(
+        &self,
+        folder: &PartitionFolder,
+        topic_id: Uuid,
+        config: &TopicConfig,
+    ) -> Result<Log, OpenError> {
         let partition = &folder.topic_partition;
+        let journal = self.journal.rows(&JournalKey {
+            topic_id,
+            topic_partition: partition.clone(),
+        });
         let disk = self.dir.log_dir().disk();
         let place = LogPlace {
             disk: disk.clone(),
@@ -290,7 +325,19 @@ impl DirLoad<'_> {
             log_start_offset: offset_of(&self.checkpoints.log_start_offsets, partition),
             shutdown: self.last_shutdown.shutdown,
         };
-        let (mut log, report) = Log::open(place, checkpoint, Arc::new(config.log.clone()), self.now_ms)?;
+        let (mut log, report) = Log::open_replaying(
+            place,
+            checkpoint,
+            Arc::new(config.log.clone()),
+            &journal,
+            self.now_ms,
+        )?;
+        if report.replayed_bytes > 0 {
+            tracing::info!(
+                "{partition}: {} bytes came back from the journal",
+                report.replayed_bytes
+            );
+        }
         if let Some(fault) = &report.first_fault {
             match report.truncated_bytes {
                 0 => tracing::warn!("{partition}: {fault}"),

@@ -5,6 +5,7 @@
 
 mod dir;
 mod fetch;
+mod journal;
 mod load;
 mod partition;
 mod produce;
@@ -158,6 +159,7 @@ impl Replicas {
         let mut threads = self.threads.lock();
         for dir in &self.dirs {
             threads.push(dir.start_syncing()?);
+            threads.push(dir.start_journal()?);
         }
         threads.push(self.timers.start(halt)?);
         threads.push(upkeep::start(self, halt)?);

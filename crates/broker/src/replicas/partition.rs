@@ -15,7 +15,7 @@ use replication::{
     Isolation, LeaderRefusal, Leadership, OffsetPlan, OffsetQuery, OffsetsRefused, ProduceOutcome, Replica,
     Seen, WatchId,
 };
-use storage::{AppendError, EpochEnd, FirstBatch, Log, Origin, ReadError, Unsynced};
+use storage::{AppendError, EpochEnd, FirstBatch, JournalKey, Log, Origin, ReadError, Unsynced};
 
 use super::dir::HostedDir;
 use super::waiting::{HostedReplica, ProduceToken, Wakes, WatchToken, wake};
@@ -93,6 +93,13 @@ impl HostedPartition {
 
     pub(crate) fn topic_id(&self) -> Uuid {
         self.topic_id
+    }
+
+    pub(super) fn journal_key(&self) -> JournalKey {
+        JournalKey {
+            topic_id: self.topic_id,
+            topic_partition: self.topic_partition.clone(),
+        }
     }
 
     pub(super) fn dir(&self) -> &Arc<HostedDir> {

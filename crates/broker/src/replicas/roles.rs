@@ -7,7 +7,7 @@ use metadata::image::{ConfigKind, DIRECTORY_MIGRATING, DIRECTORY_UNASSIGNED, Par
 use metadata::{Delta, Image, TopicFate};
 use model::{Offset, TopicPartition, Uuid};
 use parking_lot::Mutex;
-use storage::{FolderKind, Log, LogPlace, OpenError};
+use storage::{FolderKind, JournalKey, Log, LogPlace, OpenError};
 
 use super::Replicas;
 use super::dir::HostedDir;
@@ -219,16 +219,21 @@ impl Replicas {
     /// topics, and one sync a directory makes that durable: the controller waits here, however many there are. The
     /// files go after `file.delete.delay.ms`.
     fn retire<'h>(&self, all: impl IntoIterator<Item = &'h Hosted>) {
-        let mut renamed: Vec<&Arc<HostedDir>> = Vec::new();
+        let mut renamed: Vec<(&Arc<HostedDir>, Vec<JournalKey>)> = Vec::new();
         for hosted in all {
             let Hosted::Online(hosted) = hosted else { continue };
             let dir = hosted.dir();
-            if self.rename(hosted) && !renamed.iter().any(|other| Arc::ptr_eq(other, dir)) {
-                renamed.push(dir);
+            if !self.rename(hosted) {
+                continue;
+            }
+            match renamed.iter_mut().find(|(other, _)| Arc::ptr_eq(other, dir)) {
+                Some((_, keys)) => keys.push(hosted.journal_key()),
+                None => renamed.push((dir, vec![hosted.journal_key()])),
             }
         }
-        for dir in renamed {
-            if let Err(error) = dir.log_dir().sync_names() {
+        for (dir, keys) in renamed {
+            let left = dir.void_in_journal(&keys);
+            if let Err(error) = left.and_then(|()| dir.log_dir().sync_names()) {
                 dir.write_problem("deletion of partitions", &error);
             }
         }

@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 
 use model::BrokerEpoch;
 use parking_lot::Mutex;
-use storage::{ClosingLog, Log};
+use storage::{ClosingLog, Journal, Log};
 
 use super::Replicas;
 use super::dir::HostedDir;
@@ -78,7 +78,9 @@ fn close_dir(dir: &HostedDir, threads: usize) -> std::io::Result<()> {
     } else {
         in_parallel(closing, threads, |log| log.sync().and_then(|()| log.finish()))?;
     }
-    dir.log_dir().write_recovery_points(&recovery_points)
+    dir.log_dir().write_recovery_points(&recovery_points)?;
+    // All that it has is durable in the segments.
+    Journal::remove(&**dir.log_dir().disk(), dir.log_dir().path())
 }
 
 /// What `work` comes to for each of many. The others are done even when it fails for one.

@@ -1,5 +1,7 @@
 //! Group commit: one thread per log directory makes durable what is dirty, and one sync serves everybody who waits.
 //!
+//! Few partitions are synced file by file, many by the journal of the directory, `journal.rs`.
+//!
 //! While a sync runs, appends go on and gather for the next one. A sync that failed is never tried again as if it
 //! could succeed: the kernel may have dropped the pages (rule 109).
 
@@ -8,11 +10,11 @@ use std::sync::atomic::Ordering;
 use std::thread::JoinHandle;
 
 use super::dir::HostedDir;
+use super::journal::Journaled;
 use super::partition::HostedPartition;
 
-/// So many partitions are synced one by one. Each sync of a file that grew makes the file system commit its journal;
-/// one sync of the whole commits once (measured on ext4, 16 KiB each, busy machine: 4 files 32 ms against 4, 12 files
-/// 80 against 8, 100 files 500 against 11). But it waits for what others write there, too.
+/// So many partitions are synced one by one: that writes nothing twice. More go to the journal of the directory, and
+/// where there is none yet, or their segments have to follow, they are synced by one sync of the file system (ADR 0022).
 pub(super) const FEW: usize = 3;
 
 /// The partitions with something to sync.
@@ -58,6 +60,7 @@ impl HostedDir {
                 std::mem::take(&mut queue.dirty)
             };
             if dirty.is_empty() || self.is_failed() {
+                self.stop_journal();
                 return;
             }
             self.sync_all(&dirty);
@@ -68,6 +71,25 @@ impl HostedDir {
         for partition in dirty {
             // Taken back before looking: what is appended from here on asks for a sync of its own.
             partition.queued_for_sync.store(false, Ordering::Release);
+        }
+        if dirty.len() <= FEW && !self.is_checkpointing() {
+            return self.sync_files(dirty);
+        }
+        match self.sync_by_journal(dirty) {
+            Ok(Journaled::But(others)) => self.sync_files(&others),
+            Ok(Journaled::Not) => self.sync_files(dirty),
+            Err(error) => self.fail(&format!("journal: {error}")),
+        }
+    }
+
+    /// Makes durable what the files of these partitions hold, or puts the directory out of use.
+    ///
+    /// One caller at a time: the system tells of a failure once, and nobody else may take his own sync for a good one
+    /// before the directory is out of use.
+    pub(super) fn sync_files(&self, dirty: &[Arc<HostedPartition>]) {
+        let _turn = self.syncing.lock();
+        if dirty.is_empty() || self.is_failed() {
+            return;
         }
         let synced = if dirty.len() > FEW && self.log_dir().can_sync_file_system() {
             self.sync_together(dirty)

@@ -46,7 +46,7 @@ fn values(partition: &HostedPartition) -> Vec<Vec<u8>> {
         .collect()
 }
 
-fn append(partition: &Arc<HostedPartition>, acks: Acks) -> Result<Accepted, AppendRefused> {
+pub(super) fn append(partition: &Arc<HostedPartition>, acks: Acks) -> Result<Accepted, AppendRefused> {
     partition.append(&batch(b"x"), Origin::Client, acks, now_ms(), || {
         panic!("nothing waits here")
     })

@@ -207,7 +207,7 @@ impl HostedDir {
     }
 
     fn write_recovery_points(&self) -> std::io::Result<()> {
-        let offsets = self.offsets(|replica| Some(replica.log().synced_offset()));
+        let offsets = self.offsets(|replica| Some(replica.log().flushed_offset()));
         self.written
             .recovery_points
             .write(offsets, |offsets| self.log_dir().write_recovery_points(offsets))

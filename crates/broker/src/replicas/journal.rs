@@ -1,0 +1,339 @@
+//! The journal of a log directory in use: the syncer writes it, a thread of its own makes the segments follow.
+
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use parking_lot::{Condvar, Mutex, MutexGuard};
+use storage::{Journal, JournalKey, Takes, Unsynced};
+
+use super::dir::{HostedDir, is_out_of_space};
+use super::partition::HostedPartition;
+
+/// The size of each of the two files.
+const BYTES: u64 = if cfg!(test) { 1 << 20 } else { 64 << 20 };
+/// A partition with more to sync than this is synced by itself: the sync is the smaller part of it.
+const LARGE: u64 = 1 << 20;
+/// How long after one could not be made for want of room the next attempt comes.
+const RETRY: Duration = Duration::from_secs(60);
+
+/// The journal, and what its thread has to do.
+#[derive(Default)]
+pub(super) struct DirJournal {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    /// Made when it is first needed.
+    journal: Option<Journal>,
+    wanted: bool,
+    refused: Option<Instant>,
+    stopped: bool,
+}
+
+/// What became of a round.
+pub(super) enum Journaled {
+    /// What can be is durable; these are to be synced by themselves.
+    But(Vec<Arc<HostedPartition>>),
+    /// There is no room for it: everything is to be synced by itself.
+    Not,
+}
+
+impl HostedDir {
+    /// Makes durable what these partitions have, as far as the journal takes it. Nothing of them may be cut meanwhile:
+    /// the journal is held from the moment that looks at them until what it has counts.
+    pub(super) fn sync_by_journal(&self, dirty: &[Arc<HostedPartition>]) -> std::io::Result<Journaled> {
+        let mut state = self.journal.state.lock();
+        loop {
+            let Some(journal) = &mut state.journal else {
+                state.wanted = state.refused.is_none_or(|refused| refused.elapsed() > RETRY);
+                self.journal.changed.notify_all();
+                return Ok(Journaled::Not);
+            };
+            let (mut round, mut partitions, mut others) = (Vec::new(), Vec::new(), Vec::new());
+            let mut touched = false;
+            for partition in dirty {
+                let Some(unsynced) = partition.take_unsynced() else {
+                    continue;
+                };
+                match unsynced.tail_bytes() {
+                    Some(0) => {
+                        journal.touch(&partition.journal_key());
+                        touched = true;
+                    }
+                    Some(1..=LARGE) => {
+                        round.push((partition.journal_key(), unsynced));
+                        partitions.push(partition);
+                    }
+                    _ => others.push(partition.clone()),
+                }
+            }
+            match journal.takes(&round) {
+                Takes::Never => return Ok(Journaled::Not),
+                Takes::Later => {
+                    self.wait_for_checkpoint(&mut state);
+                    if self.is_failed() {
+                        return Ok(Journaled::But(Vec::new()));
+                    }
+                    continue;
+                }
+                Takes::Now => {}
+            }
+            if !round.is_empty() {
+                match journal.write(&round) {
+                    Err(error) if is_out_of_space(&error) => return Ok(Journaled::Not),
+                    written => written?,
+                }
+                count(&partitions, &round);
+            }
+            if touched {
+                journal.seal();
+            }
+            if journal.to_checkpoint().is_some() {
+                self.journal.changed.notify_all();
+            }
+            return Ok(Journaled::But(others));
+        }
+    }
+
+    /// Whether segments are being made durable behind the journal: other syncs would have to wait for that.
+    pub(super) fn is_checkpointing(&self) -> bool {
+        let state = self.journal.state.lock();
+        state
+            .journal
+            .as_ref()
+            .is_some_and(|journal| journal.to_checkpoint().is_some())
+    }
+
+    fn wait_for_checkpoint(&self, state: &mut MutexGuard<'_, State>) {
+        self.journal.changed.notify_all();
+        self.journal.changed.wait(state);
+    }
+
+    /// Partitions have left for good: nothing that the journal has of them may come back. May wait for a disk.
+    pub(super) fn void_in_journal(&self, keys: &[JournalKey]) -> std::io::Result<()> {
+        let mut state = self.journal.state.lock();
+        while let Some(journal) = &mut state.journal {
+            if self.is_failed() || journal.void(keys)? {
+                break;
+            }
+            self.wait_for_checkpoint(&mut state);
+        }
+        Ok(())
+    }
+
+    /// Starts the thread behind the journal; it ends after [`HostedDir::stop_journal`].
+    pub(super) fn start_journal(self: &Arc<Self>) -> std::io::Result<JoinHandle<()>> {
+        let dir = self.clone();
+        let guard = self.halt().on_panic("checkpointer");
+        std::thread::Builder::new()
+            .name("checkpointer".to_owned())
+            .spawn(move || {
+                let _guard = guard;
+                if let Err(error) = dir.checkpoint_until_stopped() {
+                    dir.fail(&format!("journal: {error}"));
+                }
+                dir.journal.changed.notify_all();
+            })
+    }
+
+    /// Called when nothing is written to it any more.
+    pub(super) fn stop_journal(&self) {
+        self.journal.state.lock().stopped = true;
+        self.journal.changed.notify_all();
+    }
+
+    fn checkpoint_until_stopped(&self) -> std::io::Result<()> {
+        let mut state = self.journal.state.lock();
+        while !state.stopped && !self.is_failed() {
+            if let Some(keys) = state.journal.as_ref().and_then(Journal::to_checkpoint) {
+                MutexGuard::unlocked(&mut state, || self.flush(&keys))?;
+                if self.is_failed() {
+                    break;
+                }
+                state.journal.as_mut().map(Journal::checkpointed);
+                self.journal.changed.notify_all();
+            } else if state.journal.is_none() && std::mem::take(&mut state.wanted) {
+                let made = MutexGuard::unlocked(&mut state, || {
+                    Journal::create(&**self.log_dir().disk(), self.log_dir().path(), BYTES)
+                });
+                match made {
+                    Ok(journal) => state.journal = Some(journal),
+                    Err(error) if is_out_of_space(&error) => state.refused = Some(Instant::now()),
+                    Err(error) => return Err(error),
+                }
+            } else {
+                self.journal.changed.wait(&mut state);
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes the segments durable of those who are still here.
+    fn flush(&self, keys: &[JournalKey]) -> std::io::Result<()> {
+        let mut members = Vec::new();
+        for key in keys {
+            let Some(member) = self.member(&key.topic_partition) else {
+                continue;
+            };
+            if member.topic_id() != key.topic_id {
+                continue;
+            }
+            if member.with(|replica, _| replica.log().is_offline()) == Some(true) {
+                return Err(std::io::Error::other(format!(
+                    "{} is offline",
+                    key.topic_partition
+                )));
+            }
+            members.push(member);
+        }
+        self.sync_files(&members);
+        Ok(())
+    }
+}
+
+fn count(partitions: &[&Arc<HostedPartition>], round: &[(JournalKey, Unsynced)]) {
+    for (partition, (_, unsynced)) in partitions.iter().zip(round) {
+        partition.with(|replica, woken| replica.journaled(unsynced, woken));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use model::{Offset, Uuid};
+    use replication::Acks;
+
+    use super::super::fixture::Fixture;
+    use super::super::tests::append;
+    use super::*;
+
+    /// A node with as many partitions as its journal is for, none of which is synced unless a test asks for it.
+    struct Journaling {
+        fixture: Fixture,
+        topic_id: Uuid,
+    }
+
+    impl Journaling {
+        fn new() -> Journaling {
+            let mut fixture = Fixture::new();
+            let topic_id = fixture.topic("orders", 6, &[]);
+            let journaling = Journaling { fixture, topic_id };
+            let is_made = || {
+                let partitions = journaling.partitions();
+                let dir = partitions[0].dir();
+                let _ = dir.sync_by_journal(&partitions).unwrap();
+                dir.journal.state.lock().journal.is_some()
+            };
+            while !is_made() {
+                std::thread::yield_now();
+            }
+            journaling.partitions().iter().for_each(|it| it.never_sync());
+            journaling
+        }
+
+        fn partitions(&self) -> Vec<Arc<HostedPartition>> {
+            let partition = |index| self.fixture.replicas().partition("orders", index).unwrap();
+            (0..6).map(partition).collect()
+        }
+
+        /// A record in each partition, durable in the journal.
+        fn append_to_all(&self) {
+            let partitions = self.partitions();
+            for partition in &partitions {
+                append(partition, Acks::Leader).unwrap();
+            }
+            match partitions[0].dir().sync_by_journal(&partitions).unwrap() {
+                Journaled::But(others) => assert!(others.is_empty()),
+                Journaled::Not => panic!("there is a journal, and room in it"),
+            }
+        }
+
+        fn ends(&self) -> Vec<(Offset, Offset)> {
+            let ends = |it: &Arc<HostedPartition>| (it.bounds().unwrap().1, it.high_watermark().unwrap());
+            self.partitions().iter().map(ends).collect()
+        }
+
+        fn segment(&self, partition: i32) -> PathBuf {
+            let folder = self.fixture.dir.path().join(format!("data/orders-{partition}"));
+            folder.join("00000000000000000000.log")
+        }
+
+        fn has_journal(&self) -> bool {
+            storage::has_journal(&storage::RealDisk, &self.fixture.dir.path().join("data")).unwrap()
+        }
+    }
+
+    #[test]
+    fn what_only_the_journal_has_comes_back_and_the_journal_goes() {
+        let mut node = Journaling::new();
+        node.append_to_all();
+        node.append_to_all();
+        assert_eq!(node.ends(), [(Offset(2), Offset(2)); 6]);
+        assert!(node.partitions()[0].with(|replica, _| replica.log().flushed_offset()) < Some(Offset(2)));
+        node.fixture.kill();
+        // A power cut that took all that no sync had brought to the segments.
+        (0..6).for_each(|it| std::fs::write(node.segment(it), b"").unwrap());
+        assert!(node.has_journal());
+        node.fixture.open().unwrap();
+        assert_eq!(node.ends(), [(Offset(2), Offset(2)); 6]);
+        assert!(!node.has_journal());
+    }
+
+    #[test]
+    fn a_clean_stop_leaves_no_journal() {
+        let mut node = Journaling::new();
+        node.append_to_all();
+        node.fixture.close();
+        assert!(!node.has_journal());
+        node.fixture.open().unwrap();
+        assert_eq!(node.ends(), [(Offset(1), Offset(1)); 6]);
+    }
+
+    #[test]
+    fn what_a_partition_had_that_cannot_be_opened_is_kept_until_it_can() {
+        let mut node = Journaling::new();
+        node.append_to_all();
+        node.fixture.kill();
+        (0..6).for_each(|it| std::fs::write(node.segment(it), b"").unwrap());
+        let metadata = node.segment(3).with_file_name("partition.metadata");
+        let sound = std::fs::read(&metadata).unwrap();
+        std::fs::write(&metadata, "version: 7\n").unwrap();
+        node.fixture.open().unwrap();
+        assert!(node.fixture.replicas().partition("orders", 3).is_none());
+        assert!(node.has_journal());
+        // Also across a clean stop.
+        node.fixture.close();
+        std::fs::write(&metadata, sound).unwrap();
+        node.fixture.open().unwrap();
+        assert_eq!(node.ends(), [(Offset(1), Offset(1)); 6]);
+        assert!(!node.has_journal());
+    }
+
+    #[test]
+    fn a_journal_that_is_full_waits_for_the_segments_and_goes_on() {
+        let node = Journaling::new();
+        // A round takes a page of the two files of 1 MiB: they are filled three times.
+        for _ in 0..1_600 {
+            node.append_to_all();
+        }
+        assert_eq!(node.ends(), [(Offset(1_600), Offset(1_600)); 6]);
+        let flushed = node.partitions()[0].with(|replica, _| replica.log().flushed_offset());
+        assert!(flushed > Some(Offset(500)), "{flushed:?}");
+    }
+
+    #[test]
+    fn what_a_deleted_partition_had_counts_no_more() {
+        let mut node = Journaling::new();
+        node.append_to_all();
+        node.fixture.delete_topic(node.topic_id);
+        node.fixture.kill();
+        let disk = storage::RealDisk;
+        let data = node.fixture.dir.path().join("data");
+        let journal = storage::JournalContent::read(&disk, &data, storage::Shutdown::Unclean).unwrap();
+        assert!(journal.is_empty());
+    }
+}
