@@ -7,7 +7,7 @@ use anyhow::Context as _;
 use broker::config::{NodeConfig, read_properties};
 use broker::format::{FormatOptions, IfFormatted, InitialControllers, format, new_id};
 use clap::{Args, Subcommand};
-use storage::{Disk, MetaProperties, RealDisk};
+use storage::{Disk, MetaProperties, RealDisk, has_journal};
 
 use super::dev::now_ms;
 use crate::failure::Exit;
@@ -19,6 +19,8 @@ pub(crate) enum StorageCommand {
     Format(FormatArgs),
     /// Say which directories a node has, and whether they are formatted
     Info(InfoArgs),
+    /// Repair what an unclean end left, so that Apache Kafka can take the directories over
+    Recover(RecoverArgs),
     /// Print a new id, for a cluster or a directory
     RandomUuid,
 }
@@ -66,10 +68,18 @@ pub(crate) struct InfoArgs {
     config: PathBuf,
 }
 
+#[derive(Debug, Args)]
+pub(crate) struct RecoverArgs {
+    /// The node's server.properties
+    #[arg(short, long, value_name = "FILE")]
+    config: PathBuf,
+}
+
 pub(crate) fn run(command: StorageCommand) -> anyhow::Result<()> {
     match command {
         StorageCommand::Format(args) => run_format(args),
         StorageCommand::Info(args) => run_info(&args),
+        StorageCommand::Recover(args) => run_recover(&args),
         StorageCommand::RandomUuid => output::line(&new_id()?.to_string()),
     }
 }
@@ -101,6 +111,26 @@ fn run_format(args: FormatArgs) -> anyhow::Result<()> {
     let disk: Arc<dyn Disk> = Arc::new(RealDisk);
     let formatted = format(&disk, &config, &options, now_ms())?;
     output::line(&formatted.to_string())
+}
+
+/// Starts the node behind its listeners, which replays the journals, and stops it in order.
+fn run_recover(args: &RecoverArgs) -> anyhow::Result<()> {
+    let config = node_config(&args.config)?;
+    let dirs = config.log_dirs.clone();
+    super::server::log_to_stdout("warn");
+    broker::recover(config)?;
+    for dir in &dirs {
+        if has_journal(&RealDisk, dir)? {
+            anyhow::bail!(
+                "{} still has records of partitions that could not be opened, or was not left in order: see above",
+                dir.display()
+            );
+        }
+    }
+    for dir in &dirs {
+        output::line(&format!("{} is as a clean stop leaves it.", dir.display()))?;
+    }
+    Ok(())
 }
 
 fn run_info(args: &InfoArgs) -> anyhow::Result<()> {

@@ -8,7 +8,11 @@ use std::io::Write;
 use std::path::Path;
 
 use anyhow::Context as _;
-use storage::{RealDisk, decode_snapshot, decode_transactions, parse_epochs, parse_offsets};
+use storage::{
+    JournalEntry, JournalKind, JournalReader, RealDisk, decode_snapshot, decode_transactions, is_journal,
+    parse_epochs, parse_offsets,
+};
+use wire::records::batches;
 
 mod decoder;
 mod index;
@@ -145,10 +149,41 @@ pub(crate) fn dump_file(
         "timeindex" => index::dump_times(&disk, path, options.indexes, findings, out)?,
         "txnindex" => dump_transactions(&content()?, out)?,
         "snapshot" => dump_producers(&content()?, out)?,
+        _ if is_journal(&name) => dump_journal(path, out)?,
         _ if options.texts == Texts::Print => return dump_text(&name, content, out),
         _ => return Ok(false),
     }
     Ok(true)
+}
+
+/// The entries of a journal's file, with their batches in short: which are of use depends on what the logs hold.
+fn dump_journal(path: &Path, out: &mut dyn Write) -> anyhow::Result<()> {
+    for entry in JournalReader::open(&RealDisk, path)? {
+        let JournalEntry {
+            position,
+            head,
+            batches: bytes,
+        } = entry?;
+        write!(
+            out,
+            "position: {position} sequence: {} partition: {} topicId: {} ",
+            head.sequence, head.key.topic_partition, head.key.topic_id
+        )?;
+        match head.kind {
+            JournalKind::Void => writeln!(out, "void")?,
+            JournalKind::Batches => {
+                let last = batches(&bytes).map_while(Result::ok).last();
+                let last = last.map_or(-1, |batch| batch.header().next_offset().0 - 1);
+                writeln!(
+                    out,
+                    "baseOffset: {} lastOffset: {last} size: {}",
+                    head.base_offset,
+                    bytes.len()
+                )?;
+            }
+        }
+    }
+    Ok(())
 }
 
 fn dump_transactions(content: &[u8], out: &mut dyn Write) -> anyhow::Result<()> {
