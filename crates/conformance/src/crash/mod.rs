@@ -22,8 +22,8 @@ use ledger::Ledger;
 use load::Load;
 use power::Image;
 
-/// The partitions of the topic under load.
-const PARTITIONS: usize = 6;
+/// The partitions of the topic under load: so many that mostly the journal makes them durable.
+const PARTITIONS: usize = 24;
 const TOPIC: &str = "crash";
 
 /// How many rounds of what.
@@ -77,7 +77,7 @@ fn kills(binary: &Path, home: &Path, rounds: u32, moments: &mut Moments, ledger:
         binary,
         &dir,
         &dir.join("data"),
-        &["num.partitions=6", "log.segment.bytes=4194304"],
+        &["num.partitions=24", "log.segment.bytes=4194304"],
     )?;
     node.format()?;
     node.start()?;
@@ -108,7 +108,7 @@ fn cuts(binary: &Path, home: &Path, rounds: u32, moments: &mut Moments, ledger: 
         binary,
         &dir,
         &image.mount_point().join("data"),
-        &["num.partitions=6"],
+        &["num.partitions=24"],
     )?;
     node.format()?;
     node.start()?;
@@ -171,7 +171,7 @@ fn controls(
         }
         let dir = fresh_dir(&home.join("control"))?;
         let image = Image::create(&dir, 1024)?;
-        let settings = ["num.partitions=6", "log.durability=pagecache"];
+        let settings = ["num.partitions=24", "log.durability=pagecache"];
         let mut node = Node::new(binary, &dir, &image.mount_point().join("data"), &settings)?;
         node.format()?;
         node.start()?;
