@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 use std::fs;
+use std::path::Path;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use anyhow::{Context as _, Result};
 
@@ -70,15 +72,15 @@ impl Machine {
             anyhow::bail!("/proc/stat has another form");
         };
         let all = all_stats();
-        let ours = tree(std::process::id(), &all)
-            .chain(orphans(&all))
+        let ours: f64 = tree(std::process::id(), &all)
+            .chain([STRAY.load(Ordering::Relaxed)])
             .filter_map(|pid| all.get(&pid))
             .map(|stat| number(stat, USER) + number(stat, USER_OF_CHILDREN))
             .sum();
         Ok(Machine {
             busy: user + nice + stolen,
             idle: idle + wait + system + interrupt + soft,
-            ours,
+            ours: ours + ENDED_STRAYS.load(Ordering::Relaxed) as f64,
         })
     }
 
@@ -90,12 +92,33 @@ impl Machine {
     }
 }
 
-/// The Java brokers that `peers/kafka` left running: they are ours, but not below us.
-fn orphans(all: &HashMap<u32, Vec<String>>) -> impl Iterator<Item = u32> {
-    all.keys().copied().filter(|pid| {
-        fs::read(format!("/proc/{pid}/cmdline"))
-            .is_ok_and(|line| line.windows(12).any(|window| window == b"\0kafka.Kafka"))
-    })
+/// The stray that runs; there is one at most.
+static STRAY: AtomicU32 = AtomicU32::new(0);
+/// User time, in ticks, of strays that have ended.
+static ENDED_STRAYS: AtomicU64 = AtomicU64::new(0);
+
+/// A process that a script left running for us: ours, but not below us, so that its time is not in our children's.
+pub(super) struct Stray(u32);
+
+impl Stray {
+    /// The process that a file names, begun just now.
+    pub(super) fn started(pid_file: &Path) -> Result<Stray> {
+        let pid = fs::read_to_string(pid_file)?.trim().parse()?;
+        STRAY.store(pid, Ordering::Relaxed);
+        Ok(Stray(pid))
+    }
+
+    pub(super) fn pid(&self) -> u32 {
+        self.0
+    }
+
+    /// It is about to be ended: its time is noted while it can be read.
+    pub(super) fn ends(&self) {
+        let is_last = STRAY.compare_exchange(self.0, 0, Ordering::Relaxed, Ordering::Relaxed);
+        if let (Ok(_), Some(stat)) = (is_last, stat_of(&self.0.to_string())) {
+            ENDED_STRAYS.fetch_add(number(&stat, USER) as u64, Ordering::Relaxed);
+        }
+    }
 }
 
 /// A process and all below it.

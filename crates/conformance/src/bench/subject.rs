@@ -3,7 +3,7 @@
 use std::fmt;
 use std::fs;
 use std::io::{Read as _, Write as _};
-use std::net::{Ipv4Addr, TcpStream};
+use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -14,11 +14,12 @@ use serde::{Deserialize, Serialize};
 
 use super::Bench;
 use super::java::KAFKA;
+use super::process::Stray;
 use super::rows::{Row, Work};
 use crate::node::{Node, free_port, fresh_dir, output_file};
 
-/// Apache Kafka's port; its controller takes the one 101 above.
-const KAFKA_PORT: &str = "29392";
+/// So far above the port of Apache Kafka's broker is that of its controller.
+const KAFKA_CONTROLLER: u16 = 101;
 const TANSU: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/peers/tansu");
 /// The longest start of a peer.
 const START_MAX: Duration = Duration::from_secs(60);
@@ -165,7 +166,7 @@ pub(super) struct Running {
 
 enum Process {
     Gracchus(Node),
-    Kafka(u32),
+    Kafka(Stray),
     Child(Child),
 }
 
@@ -187,7 +188,7 @@ impl Running {
             .env("KAFKA_HEAP", "-Xmx2g -Xms2g")
             .arg("start")
             .arg(&dir)
-            .args(["1", KAFKA_PORT, SOON_DELETED]);
+            .args(["1", &kafka_port()?.to_string(), SOON_DELETED]);
         if subject == Subject::KafkaFlush {
             command.arg("log.flush.interval.messages=1");
         }
@@ -203,7 +204,7 @@ impl Running {
         Ok(Running {
             subject,
             bootstrap: fs::read_to_string(log)?.trim().to_owned(),
-            process: Process::Kafka(fs::read_to_string(dir.join("1.pid"))?.trim().parse()?),
+            process: Process::Kafka(Stray::started(&dir.join("1.pid"))?),
             dir,
         })
     }
@@ -246,7 +247,7 @@ impl Running {
     pub(super) fn pid(&self) -> Result<u32> {
         match &self.process {
             Process::Gracchus(node) => node.pid().context("the node runs"),
-            Process::Kafka(pid) => Ok(*pid),
+            Process::Kafka(stray) => Ok(stray.pid()),
             Process::Child(child) => Ok(child.id()),
         }
     }
@@ -255,7 +256,7 @@ impl Running {
     pub(super) fn is_alive(&mut self) -> bool {
         match &mut self.process {
             Process::Gracchus(node) => node.is_running(),
-            Process::Kafka(pid) => Path::new(&format!("/proc/{pid}")).exists(),
+            Process::Kafka(stray) => Path::new(&format!("/proc/{}", stray.pid())).exists(),
             Process::Child(child) => matches!(child.try_wait(), Ok(None)),
         }
     }
@@ -285,7 +286,7 @@ impl Running {
                 wait_for_answer(&self.bootstrap)?;
                 Ok(begin.elapsed())
             }
-            Process::Kafka(pid) => {
+            Process::Kafka(stray) => {
                 let mut script = Command::new(KAFKA)
                     .arg("resume")
                     .arg(&self.dir)
@@ -294,7 +295,7 @@ impl Running {
                 wait_for_answer(&self.bootstrap)?;
                 let elapsed = begin.elapsed();
                 script.wait()?;
-                *pid = fs::read_to_string(self.dir.join("1.pid"))?.trim().parse()?;
+                *stray = Stray::started(&self.dir.join("1.pid"))?;
                 Ok(elapsed)
             }
             Process::Child(_) => bail!("{} keeps nothing that it could start again on", self.subject),
@@ -305,8 +306,14 @@ impl Running {
         match (&mut self.process, ending) {
             (Process::Gracchus(node), Ending::Clean) if node.pid().is_some() => node.stop().map(|_| ()),
             (Process::Gracchus(node), _) => node.kill(),
-            (Process::Kafka(_), Ending::Clean) => script(&["stop"], &self.dir, &[]),
-            (Process::Kafka(_), Ending::Kill) => script(&["kill"], &self.dir, &["1"]),
+            (Process::Kafka(stray), Ending::Clean) => {
+                stray.ends();
+                script(&["stop"], &self.dir, &[])
+            }
+            (Process::Kafka(stray), Ending::Kill) => {
+                stray.ends();
+                script(&["kill"], &self.dir, &["1"])
+            }
             // They have nothing to bring into safety.
             (Process::Child(child), _) => {
                 child.kill()?;
@@ -322,6 +329,18 @@ impl Drop for Running {
         // After `stop` and `kill` nothing is left to end; on the way out of an error this is all that can be done.
         let _ = self.end(Ending::Kill);
     }
+}
+
+/// A port for Apache Kafka whose controller finds one too.
+fn kafka_port() -> Result<u16> {
+    for _ in 0..100 {
+        let port = free_port()?;
+        let above = port.checked_add(KAFKA_CONTROLLER);
+        if above.is_some_and(|above| TcpListener::bind((Ipv4Addr::LOCALHOST, above)).is_ok()) {
+            return Ok(port);
+        }
+    }
+    bail!("no two free ports {KAFKA_CONTROLLER} apart");
 }
 
 /// Asks for ApiVersions until there is an answer.
