@@ -44,6 +44,22 @@ pub(crate) fn bench(arguments: &[String]) -> Result<()> {
     run(command.args(arguments))
 }
 
+/// What requests cost, counted under callgrind, beside the committed counts.
+pub(crate) fn counts(arguments: &[String]) -> Result<()> {
+    run(&mut cargo(
+        "build --profile counts --locked --package gracchus-cli --package gracchus-conformance",
+    ))?;
+    let built = target_dir().join("counts");
+    run(Command::new(built.join("conformance"))
+        .arg("--binary")
+        .arg(built.join("gracchus"))
+        .arg("--work")
+        .arg(target_dir().join("conformance"))
+        .args(["counts", "--baseline"])
+        .arg(root().join("crates/conformance/counts.tsv"))
+        .args(arguments))
+}
+
 /// The deterministic node by seeds. A planted fault takes a build of its own.
 pub(crate) fn sim(arguments: &[String]) -> Result<()> {
     let mut build = cargo("build --release --locked --package gracchus-sim");

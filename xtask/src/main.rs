@@ -15,7 +15,7 @@ use std::process::ExitCode;
 
 const HELP: &str = "cargo xtask CHORE
 
-  verify                  tidy, fmt, clippy, tests, doc, deny, generated docs; writes nothing
+  verify                  tidy, fmt, clippy, tests, doc, deny, generated docs, counts; writes nothing
   fix                     what of that a machine can repair: fmt, clippy --fix, generated docs
   tidy                    layers, sizes, budgets, the index of ARCHITECTURE.md, the opening of files
   docs [--check]          writes docs/generated from the binary's own tables, or says whether it is current
@@ -25,6 +25,7 @@ const HELP: &str = "cargo xtask CHORE
   interop                 one data directory, Apache Kafka and us in turns; Kafka's kafka-dump-log over our files
   bench [ARGS..]          every broker under the same workloads, and docs/performance.md; ARGS go to its `bench`:
                           [--only REGEX] [--brokers LIST] [--repetitions N] [--minutes N] [--quick] [--publish] [--report]
+  counts [--write]        instructions, system calls and allocations a request beside the committed counts; needs valgrind
   sim [ARGS..]            the deterministic node by seeds; ARGS go to the simulator
   fuzz [--runs N] [TARGET..]
                           fuzz campaign up to N executions a target (default 1,000,000) of this commit
@@ -63,6 +64,7 @@ fn chore() -> Result<()> {
         ("crash", rest) => campaign::conformance("crash", rest),
         ("interop", rest) => campaign::conformance("interop", rest),
         ("bench", rest) => campaign::bench(rest),
+        ("counts", rest) => campaign::counts(rest),
         ("sim", rest) => campaign::sim(rest),
         ("fuzz", rest) => campaign::fuzz(rest),
         _ => bail!("no such chore: {}\n\n{HELP}", arguments.join(" ")),

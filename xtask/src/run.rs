@@ -56,6 +56,16 @@ pub(crate) fn step(name: &str, body: impl FnOnce() -> Result<()>) -> Result<()> 
     Ok(())
 }
 
+/// Whether a program is there to be run.
+pub(crate) fn is_installed(program: &str) -> bool {
+    Command::new(program)
+        .arg("--version")
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status()
+        .is_ok_and(|status| status.success())
+}
+
 /// Whether cargo has a subcommand of that name.
 pub(crate) fn has_subcommand(name: &str) -> bool {
     cargo(name)

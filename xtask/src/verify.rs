@@ -1,7 +1,7 @@
 //! `verify` and `fix`: the same list, once looking and once repairing.
 
-use crate::run::{cargo, has_subcommand, root, run, step};
-use crate::{docs, tidy};
+use crate::run::{cargo, has_subcommand, is_installed, root, run, step};
+use crate::{campaign, docs, tidy};
 use anyhow::Result;
 
 /// Whether the tree is fit to land.
@@ -30,7 +30,17 @@ pub(crate) fn verify() -> Result<()> {
         )
     })?;
     step("deny", deny)?;
-    step("generated docs", docs::check)
+    step("generated docs", docs::check)?;
+    step("counts", counts)
+}
+
+/// What requests cost, where valgrind is there to count.
+fn counts() -> Result<()> {
+    if is_installed("valgrind") {
+        return campaign::counts(&[]);
+    }
+    eprintln!("skipped: valgrind is not installed");
+    Ok(())
 }
 
 /// nextest runs tests side by side and names the slow ones; without it cargo's own runner does.

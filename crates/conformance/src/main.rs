@@ -5,6 +5,7 @@
 //! `cargo xtask crash` build the binary and call this program.
 
 mod bench;
+mod counts;
 mod crash;
 mod interop;
 mod node;
@@ -43,6 +44,8 @@ enum Command {
     Interop,
     /// Measure brokers under the same workloads in one run, and render what came of it.
     Bench(bench::Options),
+    /// Count what requests cost under callgrind, and compare with the committed counts.
+    Counts(counts::Options),
 }
 
 fn main() -> ExitCode {
@@ -52,6 +55,7 @@ fn main() -> ExitCode {
         Command::Crash(options) => crash::run(&arguments.binary, &arguments.work, options),
         Command::Interop => interop::run(&arguments.binary, &arguments.work),
         Command::Bench(options) => bench::run(&arguments.binary, &arguments.work, options),
+        Command::Counts(options) => counts::run(&arguments.binary, &arguments.work, options),
     };
     match outcome {
         Ok(true) => ExitCode::SUCCESS,

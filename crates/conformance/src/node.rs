@@ -1,5 +1,6 @@
 //! One broker process with its configuration file, directory and log.
 
+use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions};
 use std::net::{Ipv4Addr, TcpListener};
 use std::path::{Path, PathBuf};
@@ -21,6 +22,8 @@ pub(crate) struct Node {
     binary: PathBuf,
     home: PathBuf,
     bootstrap: String,
+    /// The words that the broker's command line stands behind, such as a profiler's.
+    under: Vec<OsString>,
     child: Option<Child>,
 }
 
@@ -63,8 +66,15 @@ impl Node {
             binary,
             home: home.to_owned(),
             bootstrap: format!("127.0.0.1:{port}"),
+            under: Vec::new(),
             child: None,
         })
+    }
+
+    /// The same node, started behind the words of another program.
+    pub(crate) fn under(mut self, words: Vec<OsString>) -> Node {
+        self.under = words;
+        self
     }
 
     /// The address clients start with.
@@ -112,7 +122,10 @@ impl Node {
     /// Starts the process without waiting for it to serve.
     pub(crate) fn launch(&mut self) -> Result<()> {
         let log = OpenOptions::new().create(true).append(true).open(self.log())?;
-        let child = Command::new(&self.binary)
+        let binary = self.binary.clone().into_os_string();
+        let mut words = self.under.iter().chain([&binary]);
+        let child = Command::new(words.next().unwrap_or(&binary))
+            .args(words)
             .arg("server")
             .arg(self.properties())
             .stdin(Stdio::null())
