@@ -152,7 +152,11 @@ fn machine(bench: &Bench, samples: &[Sample]) -> Result<BTreeMap<String, String>
         ("kernel", format!("Linux {}", file("/proc/sys/kernel/osrelease"))),
         (
             "file system",
-            said(Command::new("findmnt").args(["-n", "-o", "FSTYPE", "-T"]).arg(&bench.home)),
+            said(
+                Command::new("findmnt")
+                    .args(["-n", "-o", "FSTYPE", "-T"])
+                    .arg(&bench.home),
+            ),
         ),
         (
             "TCP congestion control",
