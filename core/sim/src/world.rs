@@ -291,12 +291,14 @@ impl World {
             };
             let tp = producer.topic_partition().clone();
             if node.topic_id(FLEETING).is_some() {
-                producer.forget();
                 world.history.forget(&tp);
                 world.history.topic_in_doubt(FLEETING);
                 node.delete_topic(FLEETING, now_ms)?;
+                // Not before: where a crash keeps the topic, what is under way has to be sent again.
+                producer.forget();
                 world.history.topic_deleted(FLEETING);
             } else {
+                producer.forget();
                 world.history.topic_in_doubt(FLEETING);
                 world.history.begins_with(&tp, producer.next());
                 if let Some(id) = node.create_topic(FLEETING, 1, now_ms)? {

@@ -151,6 +151,12 @@ impl Node {
         };
         let leads = partition.leader == Some(ID);
         if !self.partitions.contains_key(&tp) {
+            let checkpoints = self.dir.checkpoints().map_err(halt)?;
+            let is_named = |offsets: &storage::OffsetMap| offsets.contains_key(&tp);
+            if is_named(&checkpoints.high_watermarks) || is_named(&checkpoints.recovery_points) {
+                // What they say of one that is gone must not be believed of this one.
+                self.checkpoint()?;
+            }
             let place = self.place(&self.dir.partition_path(&tp), &tp);
             let log = Log::create(place, id, self.log_config.clone(), now_ms).map_err(halt)?;
             let replica = Replica::new(log, Durability::Fsync, 1, Offset::ZERO);

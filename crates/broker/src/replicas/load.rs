@@ -147,6 +147,7 @@ fn load_dir(
 ) -> Result<Vec<Loaded>, OpenError> {
     let log_dir = dir.log_dir();
     let checkpoints = log_dir.checkpoints()?;
+    dir.written.found(&checkpoints);
     for unreadable in &checkpoints.unreadable {
         tracing::warn!("{unreadable}: everything it covers is read again");
     }

@@ -156,6 +156,10 @@ impl Replicas {
     fn create(&self, job: &Job<'_>) -> Option<Arc<HostedPartition>> {
         let partition = TopicPartition::new(job.topic.name.clone(), job.index);
         let dir = self.dir_for(job)?;
+        if let Err(error) = dir.forget_offsets(&partition) {
+            self.hosting_failed(job, dir, &error);
+            return None;
+        }
         let place = LogPlace {
             disk: dir.log_dir().disk().clone(),
             dir: dir.log_dir().partition_path(&partition),

@@ -178,6 +178,34 @@ fn a_deleted_topic_is_gone_at_once_and_its_name_is_free() {
 }
 
 #[test]
+fn a_topic_made_anew_takes_nothing_from_the_checkpoints_of_the_one_before() {
+    let mut fixture = Fixture::new();
+    let id = fixture.topic("orders", 1, &[]);
+    commit(&partition(&fixture, "orders", 0), b"old");
+    fixture.close();
+    let data = fixture.dir.path().join("data");
+    let names = [
+        "replication-offset-checkpoint",
+        "recovery-point-offset-checkpoint",
+        "log-start-offset-checkpoint",
+    ];
+    for name in names {
+        std::fs::write(data.join(name), "0\n1\norders 0 100\n").unwrap();
+    }
+    fixture.open().unwrap();
+    fixture.delete_topic(id);
+    fixture.topic("orders", 1, &[]);
+    for name in names {
+        let content = std::fs::read_to_string(data.join(name)).unwrap();
+        assert!(!content.contains("100"), "{name}: {content}");
+    }
+    commit(&partition(&fixture, "orders", 0), b"new");
+    fixture.kill();
+    fixture.open().unwrap();
+    assert_eq!(values(&partition(&fixture, "orders", 0)), [b"new"]);
+}
+
+#[test]
 fn a_topic_deleted_while_the_broker_was_down_is_set_aside_not_served_and_not_lost() {
     let mut fixture = Fixture::new();
     let id = fixture.topic("orders", 1, &[]);

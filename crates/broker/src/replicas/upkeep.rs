@@ -5,12 +5,13 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use model::Offset;
+use model::{Offset, TopicPartition};
 use parking_lot::{Condvar, Mutex};
-use storage::{OffsetMap, ReadError};
+use storage::{Checkpoints, OffsetMap, ReadError};
 
 use super::Replicas;
 use super::dir::HostedDir;
+use super::waiting::HostedReplica;
 use crate::config::NodeConfig;
 use crate::dispatch::{now_ms, steady_ms};
 use crate::halt::Halt;
@@ -179,10 +180,10 @@ impl Replicas {
 impl HostedDir {
     /// Writes the watermarks down, if one moved.
     pub(super) fn checkpoint_high_watermarks(&self) -> std::io::Result<()> {
-        let offsets = self.offsets(|replica| Some(replica.high_watermark()));
-        self.written
-            .high_watermarks
-            .write(offsets, |offsets| self.log_dir().write_high_watermarks(offsets))
+        self.written.high_watermarks.write(
+            || self.offsets(|replica| Some(replica.high_watermark())),
+            |offsets| self.log_dir().write_high_watermarks(offsets),
+        )
     }
 
     /// Writes down up to where everything is durable. In page-cache durability that moves only when something is
@@ -207,21 +208,37 @@ impl HostedDir {
     }
 
     fn write_recovery_points(&self) -> std::io::Result<()> {
-        let offsets = self.offsets(|replica| Some(replica.log().flushed_offset()));
-        self.written
-            .recovery_points
-            .write(offsets, |offsets| self.log_dir().write_recovery_points(offsets))
+        self.written.recovery_points.write(
+            || self.offsets(|replica| Some(replica.log().flushed_offset())),
+            |offsets| self.log_dir().write_recovery_points(offsets),
+        )
     }
 
     /// Writes down where logs start that start inside their first segment.
     pub(super) fn checkpoint_log_starts(&self) -> std::io::Result<()> {
-        let offsets = self.offsets(|replica| {
+        let start_of = |replica: &HostedReplica| {
             let start = replica.log().log_start_offset();
             (start > Offset::ZERO).then_some(start)
-        });
-        self.written
-            .log_starts
-            .write(offsets, |offsets| self.log_dir().write_log_start_offsets(offsets))
+        };
+        self.written.log_starts.write(
+            || self.offsets(start_of),
+            |offsets| self.log_dir().write_log_start_offsets(offsets),
+        )
+    }
+
+    /// Before a partition is made: checkpoints go by names, and may still have this one from a partition that is gone.
+    /// Believed of the new one, they would cost it its records after a crash. One write leaves out all that are gone.
+    pub(super) fn forget_offsets(&self, partition: &TopicPartition) -> std::io::Result<()> {
+        if self.written.high_watermarks.names(partition) {
+            self.checkpoint_high_watermarks()?;
+        }
+        if self.written.recovery_points.names(partition) {
+            self.write_recovery_points()?;
+        }
+        if self.written.log_starts.names(partition) {
+            self.checkpoint_log_starts()?;
+        }
+        Ok(())
     }
 
     fn delete_old_segments(&self, now_ms: i64) -> std::io::Result<()> {
@@ -257,18 +274,34 @@ pub(super) struct Written {
 }
 
 impl Written {
+    /// The offsets are looked at in turn, too: who writes later has seen more.
     fn write(
         &self,
-        offsets: OffsetMap,
+        offsets: impl FnOnce() -> OffsetMap,
         write: impl FnOnce(&OffsetMap) -> std::io::Result<()>,
     ) -> std::io::Result<()> {
         let mut last = self.last.lock();
+        let offsets = offsets();
         if last.as_ref() == Some(&offsets) {
             return Ok(());
         }
         write(&offsets)?;
         *last = Some(offsets);
         Ok(())
+    }
+
+    fn names(&self, partition: &TopicPartition) -> bool {
+        self.last
+            .lock()
+            .as_ref()
+            .is_some_and(|offsets| offsets.contains_key(partition))
+    }
+
+    /// What the file had at the start.
+    fn found(&self, offsets: &OffsetMap) {
+        if !offsets.is_empty() {
+            *self.last.lock() = Some(offsets.clone());
+        }
     }
 }
 
@@ -278,4 +311,13 @@ pub(super) struct WrittenCheckpoints {
     high_watermarks: Written,
     recovery_points: Written,
     log_starts: Written,
+}
+
+impl WrittenCheckpoints {
+    /// What the files had at the start.
+    pub(super) fn found(&self, checkpoints: &Checkpoints) {
+        self.high_watermarks.found(&checkpoints.high_watermarks);
+        self.recovery_points.found(&checkpoints.recovery_points);
+        self.log_starts.found(&checkpoints.log_start_offsets);
+    }
 }
