@@ -113,6 +113,8 @@ impl Producer {
     ) -> Result<bool, Fault> {
         let mut any = false;
         if node.topic_id(&self.tp.topic).is_none() {
+            // The deletion was not answered, but it happened.
+            self.forget();
             return Ok(any);
         }
         while let Some(at) = self.in_flight.iter().position(|sent| sent.first.is_none()) {
