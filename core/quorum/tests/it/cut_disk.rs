@@ -157,8 +157,4 @@ impl Disk for CutDisk {
     fn lock_dir(&self, dir: &Path) -> io::Result<Option<Box<dyn storage::DirLock>>> {
         self.inner.lock_dir(dir)
     }
-
-    fn free_space(&self, dir: &Path) -> io::Result<u64> {
-        self.inner.free_space(dir)
-    }
 }

@@ -177,8 +177,3 @@ fn a_reload_shows_what_was_written_and_makes_it_durable() {
         assert_eq!(disk.read(&dir.join("a")).unwrap(), [5; 10_000]);
     });
 }
-
-#[test]
-fn there_is_free_space() {
-    on_both(|disk, dir| assert!(disk.free_space(dir).unwrap() > 0));
-}

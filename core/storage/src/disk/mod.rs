@@ -84,8 +84,6 @@ pub trait Disk: Send + Sync + fmt::Debug {
     /// Takes the exclusive lock of a folder (`.lock` in it), held until the guard is dropped; `None` when another
     /// process, Apache Kafka included, or another holder in this one has it (rule 104).
     fn lock_dir(&self, dir: &Path) -> io::Result<Option<Box<dyn DirLock>>>;
-    /// The bytes that can still be written under a folder.
-    fn free_space(&self, dir: &Path) -> io::Result<u64>;
 
     /// Writes a small file whole, replacing what it held. Neither durable nor atomic: the caller syncs the file that
     /// is returned, and its folder.

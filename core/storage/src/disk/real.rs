@@ -210,11 +210,6 @@ impl Disk for RealDisk {
         }
         Ok(Some(Box::new(RealLock(file))))
     }
-
-    fn free_space(&self, dir: &Path) -> io::Result<u64> {
-        let space = rustix::fs::statvfs(dir)?;
-        Ok(space.f_bavail.saturating_mul(space.f_frsize))
-    }
 }
 
 #[cfg(test)]

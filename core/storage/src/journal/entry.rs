@@ -62,17 +62,23 @@ pub(super) fn entry_size(key: &JournalKey, batches: u64) -> u64 {
 }
 
 /// Begins an entry at the end of `buffer`; [`finish`] completes it when the batches are behind it.
-pub(super) fn begin(buffer: &mut Vec<u8>, head: &JournalHead) {
-    let topic = head.key.topic_partition.topic.as_bytes();
+pub(super) fn begin(
+    buffer: &mut Vec<u8>,
+    sequence: u64,
+    kind: JournalKind,
+    key: &JournalKey,
+    base_offset: Offset,
+) {
+    let topic = key.topic_partition.topic.as_bytes();
     buffer.extend_from_slice(&MAGIC.to_be_bytes());
     buffer.extend_from_slice(&[0; 8]);
-    buffer.extend_from_slice(&head.sequence.to_be_bytes());
-    buffer.push(u8::from(head.kind == JournalKind::Void));
-    buffer.extend_from_slice(&head.key.topic_id.0);
-    buffer.extend_from_slice(&head.key.topic_partition.partition.to_be_bytes());
+    buffer.extend_from_slice(&sequence.to_be_bytes());
+    buffer.push(u8::from(kind == JournalKind::Void));
+    buffer.extend_from_slice(&key.topic_id.0);
+    buffer.extend_from_slice(&key.topic_partition.partition.to_be_bytes());
     buffer.extend_from_slice(&u16::try_from(topic.len()).unwrap_or(u16::MAX).to_be_bytes());
     buffer.extend_from_slice(topic);
-    buffer.extend_from_slice(&head.base_offset.0.to_be_bytes());
+    buffer.extend_from_slice(&base_offset.0.to_be_bytes());
 }
 
 /// Completes the entry that begins at `start` and ends with the buffer.
@@ -153,7 +159,13 @@ mod tests {
     #[test]
     fn an_entry_reads_back_and_any_other_bit_is_noticed() {
         let mut buffer = vec![1, 2, 3];
-        begin(&mut buffer, &head());
+        let JournalHead {
+            sequence,
+            kind,
+            key,
+            base_offset,
+        } = head();
+        begin(&mut buffer, sequence, kind, &key, base_offset);
         buffer.extend_from_slice(b"batches");
         finish(&mut buffer, 3);
         let entry = buffer.split_off(3);

@@ -11,9 +11,9 @@
 //! - An entry holds what its log had beyond its durable end, in the files or here. So what is in no file is in an
 //!   unbroken row of entries, and replaying them in order on what recovery has found brings all of it back, whatever
 //!   of it had reached the files by itself: what the log has is passed over.
-//! - A file is written again only after a checkpoint. Until its first new entry is on the disk it shows entries that
-//!   the segments have; replaying those changes nothing. The old entries behind the new ones do not follow them in
-//!   sequence, and end it.
+//! - A file is written again only after a checkpoint, and its first page is blanked before: a first round of several
+//!   pages that a power cut tears could otherwise show an old entry without the one that declared it void. The old
+//!   entries behind the new ones do not follow them in sequence, and end it.
 //! - Files, names and snapshots that a log had not synced stay on its list when its batches are journaled: syncing a log
 //!   by itself, between two rounds, makes all of it durable, sealed segments and names included. Recovery points and the
 //!   removal of old segments go by what the files hold.
@@ -31,6 +31,8 @@
 
 mod entry;
 mod replay;
+#[cfg(test)]
+mod tests;
 
 use std::collections::BTreeSet;
 use std::io::{self, IoSlice};
@@ -152,7 +154,8 @@ impl Journal {
         let mut position = self.halves[self.filling].end;
         let mut sequence = self.next_sequence;
         for (key, unsynced) in round {
-            let start = self.begin(JournalKind::Batches, sequence, key, unsynced.from());
+            let start = self.buffer.len();
+            entry::begin(&mut self.buffer, sequence, JournalKind::Batches, key, unsynced.from());
             for piece in unsynced.tail() {
                 let length =
                     usize::try_from(piece.range.end - piece.range.start).map_err(io::Error::other)?;
@@ -186,7 +189,8 @@ impl Journal {
         let position = self.halves[self.filling].end;
         let mut sequence = self.next_sequence;
         for key in &keys {
-            let start = self.begin(JournalKind::Void, sequence, key, Offset::ZERO);
+            let start = self.buffer.len();
+            entry::begin(&mut self.buffer, sequence, JournalKind::Void, key, Offset::ZERO);
             entry::finish(&mut self.buffer, start);
             sequence += 1;
         }
@@ -244,22 +248,7 @@ impl Journal {
         if self.halves[self.filling].end.saturating_add(size) > self.bytes {
             self.switch();
         }
-        Ok(())
-    }
-
-    fn begin(&mut self, kind: JournalKind, sequence: u64, key: &JournalKey, base_offset: Offset) -> usize {
-        let start = self.buffer.len();
-        let key = key.clone();
-        entry::begin(
-            &mut self.buffer,
-            &JournalHead {
-                sequence,
-                kind,
-                key,
-                base_offset,
-            },
-        );
-        start
+        self.halves[self.filling].blank()
     }
 
     fn write_buffer(&mut self, position: u64) -> io::Result<u64> {
@@ -290,7 +279,11 @@ impl Journal {
             half.holds.clear();
         }
         half.end = end;
-        half.holds.extend(keys.cloned());
+        for key in keys {
+            if !half.holds.contains(key) {
+                half.holds.insert(key.clone());
+            }
+        }
         self.next_sequence = next_sequence;
         Ok(())
     }
@@ -314,6 +307,16 @@ impl Half {
             holds: BTreeSet::new(),
             flushed: true,
         })
+    }
+
+    /// Before the first round: nothing that was here may be read with only a part of it.
+    fn blank(&self) -> io::Result<()> {
+        if self.end > 0 || self.holds.is_empty() {
+            return Ok(());
+        }
+        self.file
+            .write_all_at(&[IoSlice::new(&[0; PAGE as usize])], 0)?;
+        self.file.sync_data()
     }
 }
 

@@ -225,13 +225,7 @@ impl JournalContent {
             for row in rows.batches() {
                 let (base_offset, batches) = row?;
                 let start = content.len();
-                let head = JournalHead {
-                    sequence,
-                    kind: JournalKind::Batches,
-                    key: key.clone(),
-                    base_offset,
-                };
-                entry::begin(&mut content, &head);
+                entry::begin(&mut content, sequence, JournalKind::Batches, key, base_offset);
                 content.extend_from_slice(&batches);
                 entry::finish(&mut content, start);
                 sequence += 1;

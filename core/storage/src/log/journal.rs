@@ -16,6 +16,7 @@ impl Log {
         report: &mut RecoveryReport,
         now_ms: i64,
     ) -> Result<(), ReadError> {
+        let mut known = None;
         for row in rows.batches() {
             let (base_offset, row) = row?;
             let end = self.log_end_offset();
@@ -23,7 +24,7 @@ impl Log {
                 report.fault(|| format!("the journal goes on at {base_offset}, behind the end at {end}"));
                 break;
             }
-            match self.replay_row(&row, now_ms) {
+            match self.replay_row(&row, &mut known, now_ms) {
                 Ok(bytes) => report.replayed_bytes += bytes,
                 Err(AppendError::Disk(error)) => return Err(error.into()),
                 Err(error) => {
@@ -35,14 +36,18 @@ impl Log {
         Ok(())
     }
 
-    /// The bytes appended.
-    fn replay_row(&mut self, row: &Bytes, now_ms: i64) -> Result<u64, AppendError> {
+    /// The bytes appended. `known` is the last batch that the log had, until it is compared.
+    fn replay_row(
+        &mut self,
+        row: &Bytes,
+        known: &mut Option<Batch>,
+        now_ms: i64,
+    ) -> Result<u64, AppendError> {
         let mut appended = 0;
-        let mut known = None;
         for batch in batches(row) {
             let batch = batch.map_err(AppendError::Corrupt)?;
             if batch.header().next_offset() <= self.log_end_offset() {
-                known = Some(batch);
+                *known = Some(batch);
                 continue;
             }
             if let Some(known) = known.take() {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering};
 
@@ -200,7 +201,7 @@ impl HostedDir {
         }
     }
 
-    fn no_descriptor(&self, what: &str, error: &io::Error) {
+    pub(super) fn no_descriptor(&self, what: &str, error: &io::Error) {
         if let Some(left_out) = self.shortages.permit() {
             tracing::error!(left_out, "{what}: {error}; raise the limit of open files");
         }
@@ -236,12 +237,9 @@ impl HostedDir {
     /// Looks how much room there is, and refuses or takes records accordingly.
     pub(super) fn check_space(&self) {
         let path = self.log_dir.path();
-        let Ok(space) = rustix::fs::statvfs(path) else {
+        let Ok(Space { free, reserved }) = Space::of(path) else {
             return;
         };
-        let free = space.f_bavail.saturating_mul(space.f_frsize);
-        let total = space.f_blocks.saturating_mul(space.f_frsize);
-        let reserved = RESERVED_BYTES.min(total / RESERVED_FRACTION);
         let room = free.saturating_sub(reserved) / 2;
         self.room
             .store(i64::try_from(room).unwrap_or(i64::MAX), Ordering::Relaxed);
@@ -256,6 +254,31 @@ impl HostedDir {
             tracing::info!("{path} has {free} bytes left: records are taken again");
         }
     }
+
+    /// Whether so much may be written that is no record, without records being refused for it.
+    pub(super) fn has_room_for(&self, bytes: u64) -> bool {
+        let space = Space::of(self.log_dir.path());
+        space.is_ok_and(|Space { free, reserved }| free >= bytes.saturating_add(reserved.saturating_mul(2)))
+    }
+}
+
+/// The room of a file system.
+struct Space {
+    /// Bytes that can still be written.
+    free: u64,
+    /// Those of them that clients' records do not get.
+    reserved: u64,
+}
+
+impl Space {
+    fn of(path: &Path) -> rustix::io::Result<Space> {
+        let space = rustix::fs::statvfs(path)?;
+        let total = space.f_blocks.saturating_mul(space.f_frsize);
+        Ok(Space {
+            free: space.f_bavail.saturating_mul(space.f_frsize),
+            reserved: RESERVED_BYTES.min(total / RESERVED_FRACTION),
+        })
+    }
 }
 
 pub(super) fn is_out_of_space(error: &io::Error) -> bool {
@@ -265,7 +288,7 @@ pub(super) fn is_out_of_space(error: &io::Error) -> bool {
     )
 }
 
-fn is_out_of_descriptors(error: &io::Error) -> bool {
+pub(super) fn is_out_of_descriptors(error: &io::Error) -> bool {
     use rustix::io::Errno;
     let errno = error.raw_os_error().map(Errno::from_raw_os_error);
     matches!(errno, Some(Errno::MFILE | Errno::NFILE | Errno::NOMEM))

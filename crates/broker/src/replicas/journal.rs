@@ -7,14 +7,17 @@ use std::time::{Duration, Instant};
 use parking_lot::{Condvar, Mutex, MutexGuard};
 use storage::{Journal, JournalKey, Takes, Unsynced};
 
-use super::dir::{HostedDir, is_out_of_space};
+use super::dir::{HostedDir, is_out_of_descriptors, is_out_of_space};
 use super::partition::HostedPartition;
+use super::waiting::{Wakes, wake};
 
 /// The size of each of the two files.
 const BYTES: u64 = if cfg!(test) { 1 << 20 } else { 64 << 20 };
 /// A partition with more to sync than this is synced by itself: the sync is the smaller part of it.
 const LARGE: u64 = 1 << 20;
-/// How long after one could not be made for want of room the next attempt comes.
+/// While files are being synced already, more of it goes to the journal: it would wait for that otherwise.
+const HUGE: u64 = BYTES / 8;
+/// How long after one could not be made for want of room or descriptors the next attempt comes.
 const RETRY: Duration = Duration::from_secs(60);
 
 /// The journal, and what its thread has to do.
@@ -30,7 +33,19 @@ struct State {
     journal: Option<Journal>,
     wanted: bool,
     refused: Option<Instant>,
+    /// Whose files are to be synced, though nobody waits.
+    to_flush: Vec<Arc<HostedPartition>>,
+    /// Whether that is being done.
+    is_flushing: bool,
     stopped: bool,
+}
+
+impl State {
+    fn is_checkpointing(&self) -> bool {
+        self.journal
+            .as_ref()
+            .is_some_and(|journal| self.is_flushing || journal.to_checkpoint().is_some())
+    }
 }
 
 /// What became of a round.
@@ -45,32 +60,28 @@ impl HostedDir {
     /// Makes durable what these partitions have, as far as the journal takes it. Nothing of them may be cut meanwhile:
     /// the journal is held from the moment that looks at them until what it has counts.
     pub(super) fn sync_by_journal(&self, dirty: &[Arc<HostedPartition>]) -> std::io::Result<Journaled> {
+        let mut woken = Wakes::new();
+        let journaled = self.journal_round(dirty, &mut woken);
+        // With the journal free again: those who wake answer and read.
+        wake(woken);
+        journaled
+    }
+
+    fn journal_round(
+        &self,
+        dirty: &[Arc<HostedPartition>],
+        woken: &mut Wakes,
+    ) -> std::io::Result<Journaled> {
         let mut state = self.journal.state.lock();
         loop {
+            let is_checkpointing = state.is_checkpointing();
             let Some(journal) = &mut state.journal else {
                 state.wanted = state.refused.is_none_or(|refused| refused.elapsed() > RETRY);
                 self.journal.changed.notify_all();
                 return Ok(Journaled::Not);
             };
-            let (mut round, mut partitions, mut others) = (Vec::new(), Vec::new(), Vec::new());
-            let mut touched = false;
-            for partition in dirty {
-                let Some(unsynced) = partition.take_unsynced() else {
-                    continue;
-                };
-                match unsynced.tail_bytes() {
-                    Some(0) => {
-                        journal.touch(&partition.journal_key());
-                        touched = true;
-                    }
-                    Some(1..=LARGE) => {
-                        round.push((partition.journal_key(), unsynced));
-                        partitions.push(partition);
-                    }
-                    _ => others.push(partition.clone()),
-                }
-            }
-            match journal.takes(&round) {
+            let sorted = Sorted::of(dirty, if is_checkpointing { HUGE } else { LARGE });
+            match journal.takes(&sorted.round) {
                 Takes::Never => return Ok(Journaled::Not),
                 Takes::Later => {
                     self.wait_for_checkpoint(&mut state);
@@ -81,30 +92,37 @@ impl HostedDir {
                 }
                 Takes::Now => {}
             }
-            if !round.is_empty() {
-                match journal.write(&round) {
+            if !sorted.round.is_empty() {
+                match journal.write(&sorted.round) {
                     Err(error) if is_out_of_space(&error) => return Ok(Journaled::Not),
                     written => written?,
                 }
-                count(&partitions, &round);
+                sorted.count(woken);
             }
-            if touched {
+            sorted.touched.iter().for_each(|key| journal.touch(key));
+            if !sorted.touched.is_empty() {
                 journal.seal();
             }
             if journal.to_checkpoint().is_some() {
                 self.journal.changed.notify_all();
             }
-            return Ok(Journaled::But(others));
+            return Ok(Journaled::But(sorted.others));
         }
     }
 
     /// Whether segments are being made durable behind the journal: other syncs would have to wait for that.
     pub(super) fn is_checkpointing(&self) -> bool {
-        let state = self.journal.state.lock();
-        state
-            .journal
-            .as_ref()
-            .is_some_and(|journal| journal.to_checkpoint().is_some())
+        self.journal.state.lock().is_checkpointing()
+    }
+
+    /// Has the files of partitions made durable though nobody waits for it: the journal would not move what goes by the
+    /// files, and would take room for nothing.
+    pub(super) fn flush_soon(&self, partitions: impl IntoIterator<Item = Arc<HostedPartition>>) {
+        let mut state = self.journal.state.lock();
+        if !state.stopped && !self.is_failed() {
+            state.to_flush.extend(partitions);
+            self.journal.changed.notify_all();
+        }
     }
 
     fn wait_for_checkpoint(&self, state: &mut MutexGuard<'_, State>) {
@@ -135,6 +153,8 @@ impl HostedDir {
                 if let Err(error) = dir.checkpoint_until_stopped() {
                     dir.fail(&format!("journal: {error}"));
                 }
+                // They hold the directory.
+                dir.journal.state.lock().to_flush.clear();
                 dir.journal.changed.notify_all();
             })
     }
@@ -155,20 +175,39 @@ impl HostedDir {
                 }
                 state.journal.as_mut().map(Journal::checkpointed);
                 self.journal.changed.notify_all();
+            } else if !state.to_flush.is_empty() {
+                let partitions = std::mem::take(&mut state.to_flush);
+                state.is_flushing = true;
+                MutexGuard::unlocked(&mut state, || self.sync_files(&partitions));
+                state.is_flushing = false;
             } else if state.journal.is_none() && std::mem::take(&mut state.wanted) {
-                let made = MutexGuard::unlocked(&mut state, || {
-                    Journal::create(&**self.log_dir().disk(), self.log_dir().path(), BYTES)
-                });
-                match made {
-                    Ok(journal) => state.journal = Some(journal),
-                    Err(error) if is_out_of_space(&error) => state.refused = Some(Instant::now()),
-                    Err(error) => return Err(error),
+                match MutexGuard::unlocked(&mut state, || self.make_journal())? {
+                    Some(journal) => state.journal = Some(journal),
+                    None => state.refused = Some(Instant::now()),
                 }
             } else {
                 self.journal.changed.wait(&mut state);
             }
         }
         Ok(())
+    }
+
+    /// `None` where it would take the room that records need, or a descriptor too many.
+    fn make_journal(&self) -> std::io::Result<Option<Journal>> {
+        if !self.has_room_for(2 * BYTES) {
+            return Ok(None);
+        }
+        let made = Journal::create(&**self.log_dir().disk(), self.log_dir().path(), BYTES);
+        self.check_space();
+        match made {
+            Ok(journal) => Ok(Some(journal)),
+            Err(error) if is_out_of_space(&error) => Ok(None),
+            Err(error) if is_out_of_descriptors(&error) => {
+                self.no_descriptor("journal", &error);
+                Ok(None)
+            }
+            Err(error) => Err(error),
+        }
     }
 
     /// Makes the segments durable of those who are still here.
@@ -194,9 +233,42 @@ impl HostedDir {
     }
 }
 
-fn count(partitions: &[&Arc<HostedPartition>], round: &[(JournalKey, Unsynced)]) {
-    for (partition, (_, unsynced)) in partitions.iter().zip(round) {
-        partition.with(|replica, woken| replica.journaled(unsynced, woken));
+/// What is dirty, by what becomes of it.
+#[derive(Default)]
+struct Sorted<'p> {
+    /// Goes to the journal, with whose it is.
+    round: Vec<(JournalKey, Unsynced)>,
+    partitions: Vec<&'p Arc<HostedPartition>>,
+    /// Have new names or snapshots, and no batches: the next checkpoint is theirs.
+    touched: Vec<JournalKey>,
+    /// Are to be synced by themselves.
+    others: Vec<Arc<HostedPartition>>,
+}
+
+impl<'p> Sorted<'p> {
+    fn of(dirty: &'p [Arc<HostedPartition>], large: u64) -> Sorted<'p> {
+        let mut sorted = Sorted::default();
+        for partition in dirty {
+            let Some(unsynced) = partition.take_unsynced() else {
+                continue;
+            };
+            match unsynced.tail_bytes() {
+                Some(0) => sorted.touched.push(partition.journal_key()),
+                Some(bytes) if bytes <= large => {
+                    sorted.round.push((partition.journal_key(), unsynced));
+                    sorted.partitions.push(partition);
+                }
+                _ => sorted.others.push(partition.clone()),
+            }
+        }
+        sorted
+    }
+
+    /// The round is durable.
+    fn count(&self, woken: &mut Wakes) {
+        for (partition, (_, unsynced)) in self.partitions.iter().zip(&self.round) {
+            partition.with_wakes(woken, |replica, woken| replica.journaled(unsynced, woken));
+        }
     }
 }
 

@@ -113,13 +113,18 @@ impl HostedPartition {
     /// Runs `act` on the replica under the lock, then wakes whom it lets go on. `None` when the partition is gone.
     pub(super) fn with<T>(&self, act: impl FnOnce(&mut HostedReplica, &mut Wakes) -> T) -> Option<T> {
         let mut woken = Wakes::new();
-        let result = self
-            .lock()
-            .replica
-            .as_mut()
-            .map(|replica| act(replica, &mut woken));
+        let result = self.with_wakes(&mut woken, act);
         wake(woken);
         result
+    }
+
+    /// The same for a caller who wakes later.
+    pub(super) fn with_wakes<T>(
+        &self,
+        woken: &mut Wakes,
+        act: impl FnOnce(&mut HostedReplica, &mut Wakes) -> T,
+    ) -> Option<T> {
+        self.lock().replica.as_mut().map(|replica| act(replica, woken))
     }
 
     /// Appends what a client or a coordinator sent. Where the answer has to wait, `park` gives what waits.
@@ -374,7 +379,7 @@ impl HostedPartition {
         // Taken back before looking: what comes from here on asks for a look of its own.
         self.looked_after.store(false, Ordering::Release);
         if self.is_flush_due() {
-            self.dir.queue_for_sync(self);
+            self.dir.flush_soon([self.clone()]);
         }
         if let Err(error) = self.remove_deleted(now_ms) {
             self.dir.write_failed(&self.topic_partition, &error);

@@ -236,8 +236,8 @@ impl Replicas {
             }
         }
         for (dir, keys) in renamed {
-            let left = dir.void_in_journal(&keys);
-            if let Err(error) = left.and_then(|()| dir.log_dir().sync_names()) {
+            let (left, named) = (dir.void_in_journal(&keys), dir.log_dir().sync_names());
+            if let Err(error) = left.and(named) {
                 dir.write_problem("deletion of partitions", &error);
             }
         }

@@ -8,6 +8,9 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::thread::JoinHandle;
+use std::time::Duration;
+
+use storage::Unsynced;
 
 use super::dir::HostedDir;
 use super::journal::Journaled;
@@ -16,6 +19,9 @@ use super::partition::HostedPartition;
 /// So many partitions are synced one by one: that writes nothing twice. More go to the journal of the directory, and
 /// where there is none yet, or their segments have to follow, they are synced by one sync of the file system (ADR 0022).
 pub(super) const FEW: usize = 3;
+
+/// How long a sync waits for a descriptor before it tries again.
+const SHORTAGE: Duration = Duration::from_millis(100);
 
 /// The partitions with something to sync.
 #[derive(Default)]
@@ -107,16 +113,30 @@ impl HostedDir {
             let Some(unsynced) = partition.take_unsynced() else {
                 continue;
             };
-            if let Err(error) = unsynced.sync() {
-                // The folder of a partition that was deleted meanwhile is not where it was.
-                if partition.is_gone() {
-                    continue;
+            match self.sync_one(&unsynced) {
+                Ok(()) => {
+                    partition.with(|replica, woken| replica.synced(&unsynced, woken));
                 }
-                return Err(error);
+                // The folder of a partition that was deleted meanwhile is not where it was.
+                Err(_) if partition.is_gone() => {}
+                Err(error) => return Err(error),
             }
-            partition.with(|replica, woken| replica.synced(&unsynced, woken));
         }
         Ok(())
+    }
+
+    /// Waits where the process has no descriptor for the folder: no file has failed then, and whoever waits for the sync
+    /// goes on once there is one (rule 111).
+    fn sync_one(&self, unsynced: &Unsynced) -> std::io::Result<()> {
+        loop {
+            match unsynced.sync() {
+                Err(error) if has_no_descriptor(&error) && !self.is_failed() => {
+                    self.no_descriptor("sync", &error);
+                    std::thread::sleep(SHORTAGE);
+                }
+                synced => return synced,
+            }
+        }
     }
 
     /// Syncs the whole file system: what one call covers costs less than a sync of each file.
@@ -131,4 +151,11 @@ impl HostedDir {
         }
         Ok(())
     }
+}
+
+/// Opening failed, not syncing: unlike other shortages this one cannot be the answer to a sync.
+fn has_no_descriptor(error: &std::io::Error) -> bool {
+    use rustix::io::Errno;
+    let errno = error.raw_os_error().map(Errno::from_raw_os_error);
+    matches!(errno, Some(Errno::MFILE | Errno::NFILE))
 }

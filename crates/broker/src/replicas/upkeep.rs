@@ -189,11 +189,9 @@ impl HostedDir {
     /// Writes down up to where everything is durable. In page-cache durability that moves only when something is
     /// synced: everything is, here, so that the next start has little to read.
     fn checkpoint_recovery_points(&self) -> std::io::Result<()> {
-        for partition in self.members() {
-            if partition.with(|replica, _| replica.log().dirty().is_some()) == Some(true) {
-                self.queue_for_sync(&partition);
-            }
-        }
+        let mut dirty = self.members();
+        dirty.retain(|it| it.with(|replica, _| replica.log().dirty().is_some()) == Some(true));
+        self.flush_soon(dirty);
         self.write_recovery_points()
     }
 
@@ -249,7 +247,7 @@ impl HostedDir {
                 Some(Ok(count)) => {
                     tracing::info!("{name}: {count} old segments deleted");
                     // Their files go once what the log keeps is durable.
-                    self.queue_for_sync(&partition);
+                    self.flush_soon([partition.clone()]);
                     partition.look_after();
                 }
                 Some(Err(ReadError::Disk(error))) => return Err(error),

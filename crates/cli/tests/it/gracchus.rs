@@ -24,16 +24,21 @@ impl Done {
     }
 }
 
-/// Runs the binary with these arguments and this input.
-pub(crate) fn run(arguments: &[&str], input: &str) -> Done {
-    let mut child = Command::new(BINARY)
+/// Starts the binary with these arguments.
+pub(crate) fn begin(arguments: &[&str]) -> Child {
+    Command::new(BINARY)
         .args(arguments)
         .env_remove("GRACCHUS_BOOTSTRAP_SERVER")
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
-        .unwrap();
+        .unwrap()
+}
+
+/// Runs the binary with these arguments and this input.
+pub(crate) fn run(arguments: &[&str], input: &str) -> Done {
+    let mut child = begin(arguments);
     // A command that does not read its input may be gone already.
     let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
     let output = child.wait_with_output().unwrap();

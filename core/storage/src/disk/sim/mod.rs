@@ -399,8 +399,4 @@ impl Disk for SimDisk {
             }) as Box<dyn DirLock>
         }))
     }
-
-    fn free_space(&self, _dir: &Path) -> io::Result<u64> {
-        Ok(self.lock().free())
-    }
 }

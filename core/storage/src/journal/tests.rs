@@ -1,0 +1,213 @@
+use std::path::PathBuf;
+
+use bytes::Bytes;
+use model::{LeaderEpoch, TopicPartition, Uuid};
+use wire::records::BatchBuilder;
+
+use super::*;
+use crate::disk::SimDisk;
+use crate::log::{Log, LogCheckpoint, LogConfig, LogPlace, Origin, Shutdown};
+
+const NOW: i64 = 1_700_000_000_000;
+/// A file of three rounds, of a page each.
+const BYTES: u64 = 3 * PAGE;
+
+fn dir() -> &'static Path {
+    Path::new("/data")
+}
+
+fn file(index: usize) -> PathBuf {
+    dir().join(NAMES[index])
+}
+
+fn batch(value: &str) -> Bytes {
+    let mut builder = BatchBuilder::new();
+    builder.append(NOW, None, Some(value.as_bytes()), &[]).unwrap();
+    builder.build().unwrap()
+}
+
+fn place(disk: &SimDisk) -> LogPlace {
+    LogPlace {
+        disk: Arc::new(disk.clone()),
+        dir: PathBuf::from("/data/t-0"),
+        topic_partition: TopicPartition::new("t", 0),
+    }
+}
+
+fn append(log: &mut Log, value: &str) {
+    log.append_as_leader(&batch(value), Origin::Client, LeaderEpoch(0), NOW)
+        .unwrap();
+}
+
+/// A log and the journal of its directory.
+struct World {
+    disk: SimDisk,
+    log: Log,
+    journal: Journal,
+}
+
+impl World {
+    fn new() -> World {
+        let disk = SimDisk::new(1);
+        let log = Log::create(place(&disk), Uuid([7; 16]), Arc::new(LogConfig::default()), NOW).unwrap();
+        let journal = Journal::create(&disk, dir(), BYTES).unwrap();
+        World { disk, log, journal }
+    }
+
+    fn key() -> JournalKey {
+        JournalKey {
+            topic_id: Uuid([7; 16]),
+            topic_partition: TopicPartition::new("t", 0),
+        }
+    }
+
+    fn round(&self) -> Vec<(JournalKey, Unsynced)> {
+        vec![(World::key(), self.log.dirty().unwrap())]
+    }
+
+    /// Appends these records and makes them durable in the journal.
+    fn write(&mut self, values: &[&str]) {
+        values.iter().for_each(|value| append(&mut self.log, value));
+        let round = self.round();
+        assert_eq!(self.journal.takes(&round), Takes::Now);
+        self.journal.write(&round).unwrap();
+        self.log.mark_journaled(&round[0].1);
+    }
+
+    fn checkpoint(&mut self) {
+        let unsynced = self.log.dirty().unwrap();
+        unsynced.sync().unwrap();
+        self.log.mark_synced(&unsynced);
+        assert!(self.journal.to_checkpoint().is_some());
+        self.journal.checkpointed();
+    }
+
+    /// Both files are full, and the segments have what the first holds.
+    fn with_both_files_full() -> World {
+        let mut world = World::new();
+        for offset in 0..6 {
+            world.write(&[&offset.to_string()]);
+        }
+        world.checkpoint();
+        world
+    }
+
+    fn content(&self) -> JournalContent {
+        JournalContent::read(&self.disk, dir(), Shutdown::Unclean).unwrap()
+    }
+
+    /// Where each entry of the log begins that a recovery would replay.
+    fn bases(&self) -> Vec<i64> {
+        let rows = self.content().rows(&World::key());
+        rows.batches().map(|row| row.unwrap().0.0).collect()
+    }
+
+    fn bases_in(&self, index: usize) -> Vec<i64> {
+        let reader = JournalReader::open(&self.disk, &file(index)).unwrap();
+        reader.map(|entry| entry.unwrap().head.base_offset.0).collect()
+    }
+}
+
+#[test]
+fn rounds_of_both_files_are_read_in_the_order_they_were_written_in() {
+    let mut world = World::with_both_files_full();
+    assert_eq!(world.bases(), [0, 1, 2, 3, 4, 5]);
+    // The first file is the newer one now.
+    world.write(&["6"]);
+    world.write(&["7"]);
+    assert_eq!(world.bases(), [3, 4, 5, 6, 7]);
+}
+
+#[test]
+fn old_entries_behind_new_ones_are_not_read() {
+    let mut world = World::with_both_files_full();
+    world.write(&["6"]);
+    assert_eq!(world.bases_in(0), [6]);
+}
+
+#[test]
+fn a_round_ends_at_a_page_and_the_next_one_is_found_behind_it() {
+    let mut world = World::new();
+    world.write(&[&"x".repeat(5_000)]);
+    world.write(&["y"]);
+    assert_eq!(world.bases(), [0, 1]);
+}
+
+#[test]
+fn a_round_cut_in_its_middle_is_not_there_and_harms_none_before_it() {
+    let mut world = World::new();
+    world.write(&["a"]);
+    world.write(&["b", "c"]);
+    let cut = PAGE + 80;
+    let file = world.disk.open_or_create(&file(0)).unwrap();
+    file.write_all_at(&[IoSlice::new(&[0; 100])], cut).unwrap();
+    assert_eq!(world.bases(), [0]);
+}
+
+#[test]
+fn a_file_is_blank_before_its_first_round_is_written_again() {
+    let mut world = World::with_both_files_full();
+    assert_eq!(world.bases_in(0), [0, 1, 2]);
+    append(&mut world.log, "6");
+    let round = world.round();
+    // The round comes to nothing half way: what it was to hold cannot be read.
+    let segment = Path::new("/data/t-0/00000000000000000000.log");
+    world.disk.open_or_create(segment).unwrap().set_len(0).unwrap();
+    world.journal.write(&round).unwrap_err();
+    assert_eq!(world.bases_in(0), [0; 0]);
+    assert_eq!(world.bases(), [3, 4, 5]);
+}
+
+#[test]
+fn what_is_void_is_gone_and_what_came_later_is_not() {
+    let mut world = World::new();
+    world.write(&["a"]);
+    assert!(world.journal.void(&[World::key()]).unwrap());
+    assert!(world.content().is_empty());
+    world.write(&["b"]);
+    assert_eq!(world.bases(), [1]);
+}
+
+#[test]
+fn what_belongs_to_nobody_yet_is_kept_until_it_is_replayed() {
+    let mut world = World::new();
+    world.write(&["a"]);
+    world.write(&["b"]);
+    let kept = BTreeSet::from([World::key()]);
+    world.content().finish(&world.disk, dir(), &kept).unwrap();
+    assert!(!world.disk.exists(&file(0)).unwrap());
+    assert!(has_journal(&world.disk, dir()).unwrap());
+    assert_eq!(world.bases(), [0, 1]);
+    // Also when it is put off once more.
+    world.content().finish(&world.disk, dir(), &kept).unwrap();
+    assert_eq!(world.bases(), [0, 1]);
+    world
+        .content()
+        .finish(&world.disk, dir(), &BTreeSet::new())
+        .unwrap();
+    assert!(!has_journal(&world.disk, dir()).unwrap());
+}
+
+#[test]
+fn entries_do_not_go_on_a_log_that_somebody_else_has_written_to() {
+    for (found, expected_end) in [(["0", "1"], 3), (["0", "x"], 2)] {
+        let mut world = World::new();
+        world.write(&["0", "1"]);
+        world.write(&["2"]);
+        // The same partition, where a power cut left one record and another broker went on.
+        let disk = SimDisk::new(2);
+        let config = Arc::new(LogConfig::default());
+        let mut log = Log::create(place(&disk), Uuid([7; 16]), Arc::clone(&config), NOW).unwrap();
+        found.iter().for_each(|value| append(&mut log, value));
+        drop(log);
+        let checkpoint = LogCheckpoint {
+            recovery_point: Offset::ZERO,
+            log_start_offset: Offset::ZERO,
+            shutdown: Shutdown::Unclean,
+        };
+        let rows = world.content().rows(&World::key());
+        let (log, report) = Log::open_replaying(place(&disk), checkpoint, config, &rows, NOW).unwrap();
+        assert_eq!(log.log_end_offset(), Offset(expected_end));
+        assert_eq!(report.first_fault.is_some(), expected_end == 2, "{report:?}");
+    }
+}
