@@ -18,7 +18,7 @@ Written by `cargo xtask bench --report` from [the result file](performance/resul
 
 Every broker took the same rows in one run on one machine, in turns, each turn on a fresh directory and every row on a topic of its own. A cell is the median of the repetitions with the least and the largest. Client and broker share the machine, so the processor time of the broker says more than megabytes a second: those also measure the client. MB is 10^6 bytes of record values; memory is in units of 2^20 bytes.
 
-`ceiling` is a broker that does only what none can leave out: it checks the CRC32C, writes, sends and wakes (`bench/ceiling`). `ceiling-durable` syncs before each acknowledgement, in groups. They are the limits that our two modes are held to: `gracchus-durable` (the default, `log.durability=fsync`) to the second, `gracchus-pagecache` (`log.durability=pagecache`) to the first. Under acks=1 the durable mode acknowledges before the sync, as acks=1 promises no more.
+`ceiling` is a broker that does only what none can leave out: it checks the CRC32C, writes, sends and wakes (`bench/ceiling`). `ceiling-durable` syncs before each acknowledgement of acks=all, in groups. They are the limits that our two modes are held to: `gracchus-durable` (the default, `log.durability=fsync`) to the second, `gracchus-pagecache` (`log.durability=pagecache`) to the first. Under acks=1 both durable ones acknowledge before the sync, as acks=1 promises no more.
 ";
 
 const AGAIN: &str = "## To measure again
