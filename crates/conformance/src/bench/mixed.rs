@@ -19,6 +19,7 @@ const KIB: Produce = Produce {
     records: 0,
     size: 1024,
     settings: &["acks=all", "linger.ms=5", "batch.size=65536"],
+    topic: &[],
     keys: None,
     rate: None,
     then_consume: false,
