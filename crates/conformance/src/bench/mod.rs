@@ -92,7 +92,12 @@ pub(crate) fn run(binary: &Path, work: &Path, options: &Options) -> Result<bool>
         home: work.canonicalize()?.join("bench"),
         attempts_max: if options.quick { 1 } else { ATTEMPTS_MAX },
     };
-    let mut ledger = Ledger::open(&options.ledger, binary, options.quick)?;
+    let binaries = [
+        binary.to_owned(),
+        options.tools.join("ceiling"),
+        options.tools.join("load"),
+    ];
+    let mut ledger = Ledger::open(&options.ledger, &binaries, options.quick)?;
     if !options.publish {
         let finished = measure(&bench, options, &mut ledger)?;
         print!("{}", report::text(&results::collect(ledger.samples())));
@@ -123,7 +128,7 @@ fn measure(bench: &Bench, options: &Options, ledger: &mut Ledger) -> Result<bool
                 .iter()
                 .copied()
                 .filter(|row| row.concerns(*subject) && repetition <= row.repetitions_max())
-                .filter(|row| !ledger.has(row.name, *subject, repetition))
+                .filter(|row| !ledger.has(row.name, *subject, repetition, subject.refuses(row)))
                 .collect();
             if left.is_empty() {
                 continue;
@@ -168,7 +173,7 @@ fn turn(
     let mut all_well = true;
     let mut note = |row: &Row, outcome: Result<(Figures, f64)>| -> Result<()> {
         let sample = Sample::new(row.name, subject, repetition, outcome);
-        all_well &= sample.note.is_none();
+        all_well &= sample.note.as_deref() == subject.refuses(row);
         println!("{sample}");
         ledger.append(sample)
     };

@@ -57,11 +57,6 @@ impl Subject {
         Subject::Tansu,
     ];
 
-    /// Whether a failure is a fault of this house.
-    pub(super) fn is_ours(self) -> bool {
-        !matches!(self, Subject::Kafka | Subject::KafkaFlush | Subject::Tansu)
-    }
-
     /// What it promises when it acknowledges acks=all.
     pub(super) fn promise(self) -> &'static str {
         match self {
