@@ -294,7 +294,7 @@ pub(super) const ROWS: &[Row] = &[
     },
     Row {
         name: "slow-consumers",
-        title: "50 consumers that ask for 600 MB again and again and never drain their socket",
+        title: "50 consumers that ask for 600 MB again and again and never drain their socket: the most memory within 5 s, and how much of it is beyond 64 KiB for each",
         work: Work::Mixed(mixed::slow_consumers),
         who: EVERYONE,
     },
