@@ -33,6 +33,14 @@ pub(super) struct Cell {
     pub(super) strangers_max: f64,
 }
 
+impl Cell {
+    /// How many samples have figures.
+    pub(super) fn repetitions(&self) -> usize {
+        let counts = self.figures.values().map(|spread| spread.values.len());
+        counts.max().unwrap_or(0)
+    }
+}
+
 /// The values of a figure.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Spread {
