@@ -117,7 +117,7 @@ impl List {
 }
 
 fn throughput(list: &mut List) {
-    let kafka = Against::Peer(Kafka);
+    let (kafka, flush) = (Against::Peer(Kafka), Against::Peer(KafkaFlush));
     let row = ("produce-200-acks1", MB_S);
     list.add("G1", &BOTH, row, Against::Ceiling, at_least(0.7, 0.9));
     list.add("G1", &BOTH, row, kafka, at_least(2.4, 3.0));
@@ -129,24 +129,12 @@ fn throughput(list: &mut List) {
     list.add("G4", &BOTH, row, Against::Ceiling, at_least(0.8, 0.9));
     list.add("G4", &[PageCache], row, kafka, at_least(2.1, 2.4));
     list.add("G4", &[Durable], row, kafka, at_least(1.8, 2.0));
-    list.add(
-        "G8",
-        &[Durable],
-        row,
-        Against::Peer(KafkaFlush),
-        at_least(6.0, 8.0),
-    );
+    list.add("G8", &[Durable], row, flush, at_least(6.0, 8.0));
     let row = ("produce-1k-all", MB_S);
     list.add("G4", &BOTH, row, Against::Ceiling, at_least(0.8, 0.9));
     list.add("G4", &[PageCache], row, kafka, at_least(2.4, 2.7));
     list.add("G4", &[Durable], row, kafka, at_least(2.1, 2.3));
-    list.add(
-        "G8",
-        &[Durable],
-        row,
-        Against::Peer(KafkaFlush),
-        at_least(6.0, 8.0),
-    );
+    list.add("G8", &[Durable], row, flush, at_least(6.0, 8.0));
     let row = ("produce-keyed-100", MB_S);
     list.add("G9", &[PageCache], row, Against::Ceiling, at_least(0.75, 0.75));
     list.add("G9", &[Durable], row, Against::Ceiling, at_least(0.9, 0.9));
@@ -173,35 +161,15 @@ fn processor(list: &mut List) {
         list.add("G2", &BOTH, (row, CPU), Against::Ceiling, at_most(2.0, 1.4));
     }
     list.add("G2", &BOTH, ("produce-200-acks1", CPU), kafka, at_most(0.2, 0.12));
-    list.add(
-        "G2",
-        &[Durable],
-        ("produce-200-all", CPU),
-        kafka,
-        at_most(0.5, 0.35),
-    );
     // What the durable mode must cost beside Kafka, row by row.
-    list.add(
-        "G2",
-        &[Durable],
-        ("produce-1k-all", CPU),
-        kafka,
-        at_most(0.6, 0.6),
-    );
-    list.add(
-        "G2",
-        &[Durable],
-        ("produce-seed-16k", CPU),
-        kafka,
-        at_most(0.2, 0.2),
-    );
-    list.add(
-        "G2",
-        &[Durable],
-        ("produce-keyed-100", CPU),
-        kafka,
-        at_most(0.2, 0.2),
-    );
+    for (row, bound) in [
+        ("produce-200-all", at_most(0.5, 0.35)),
+        ("produce-1k-all", at_most(0.6, 0.6)),
+        ("produce-seed-16k", at_most(0.2, 0.2)),
+        ("produce-keyed-100", at_most(0.2, 0.2)),
+    ] {
+        list.add("G2", &[Durable], (row, CPU), kafka, bound);
+    }
     let wire = "broker CPU s per wire GB";
     let plain = Against::Own {
         row: "produce-1k-all",
@@ -262,55 +230,23 @@ fn mixed_loads(list: &mut List) {
         row: "produce-1k-all",
         figure: "consume MB/s",
     };
-    list.add(
-        "G12",
-        &BOTH,
-        ("backlog", "consume MB/s"),
-        from_cache,
-        at_least(0.6, 0.6),
-    );
-    list.add(
-        "G12",
-        &BOTH,
-        ("backlog", "consume MB/s"),
-        kafka,
-        at_least(1.2, 1.2),
-    );
-    list.add(
-        "G12",
-        &BOTH,
-        ("backlog", "p99 against calm"),
-        Against::Itself,
-        at_most(3.0, 3.0),
-    );
-    list.add(
-        "G12 cold",
-        &BOTH,
-        ("backlog-cold", "p99 against calm"),
-        Against::Itself,
-        at_most(3.0, 3.0),
-    );
-    list.add(
-        "slow consumers",
-        &BOTH,
-        ("slow-consumers", "resident MB beyond the bound"),
-        Against::Itself,
-        at_most(0.0, 0.0),
-    );
-    list.add(
-        "G13",
-        &BOTH,
-        ("retention", "MB/s against before"),
-        Against::Itself,
-        at_least(0.95, 0.95),
-    );
-    list.add(
-        "G13",
-        &BOTH,
-        ("retention", "p99 against before"),
-        Against::Itself,
-        at_most(1.5, 1.5),
-    );
+    let drained = ("backlog", "consume MB/s");
+    list.add("G12", &BOTH, drained, from_cache, at_least(0.6, 0.6));
+    list.add("G12", &BOTH, drained, kafka, at_least(1.2, 1.2));
+    for (id, row, figure, bound) in [
+        ("G12", "backlog", "p99 against calm", at_most(3.0, 3.0)),
+        ("G12 cold", "backlog-cold", "p99 against calm", at_most(3.0, 3.0)),
+        (
+            "slow consumers",
+            "slow-consumers",
+            "resident MB beyond the bound",
+            at_most(0.0, 0.0),
+        ),
+        ("G13", "retention", "MB/s against before", at_least(0.95, 0.95)),
+        ("G13", "retention", "p99 against before", at_most(1.5, 1.5)),
+    ] {
+        list.add(id, &BOTH, (row, figure), Against::Itself, bound);
+    }
     // Beside Kafka at its limit; its own before is that of a Java virtual machine that still gets faster.
     list.add("G13", &BOTH, ("retention", MB_S), kafka, at_least(1.0, 1.0));
     list.add(
