@@ -31,10 +31,12 @@ struct Log {
     is_dirty: bool,
 }
 
-/// The offsets that an append gave: of the first record, and the one after the last.
+/// What an append gave: the offset of the first record, and the one after the last.
 pub(crate) struct Appended {
     pub(crate) base_offset: i64,
     pub(crate) end_offset: i64,
+    /// Whether everything before it was durable, or on its way to be: a sync must be asked for.
+    pub(crate) makes_dirty: bool,
 }
 
 /// A piece of the file.
@@ -78,10 +80,10 @@ impl Partition {
         log.batches.push((base_offset, position));
         log.next_offset += records;
         log.next_position += batch.len() as u64;
-        log.is_dirty = true;
         Ok(Some(Appended {
             base_offset,
             end_offset: log.next_offset,
+            makes_dirty: !std::mem::replace(&mut log.is_dirty, true),
         }))
     }
 
@@ -120,19 +122,17 @@ impl Partition {
         (Range { position, length }, log.next_offset)
     }
 
-    /// Makes durable what is dirty, and wakes who waits for it; whether anything was.
-    pub(crate) fn sync(&self) -> Result<bool> {
+    /// Makes durable what was appended before this, and wakes who waits for it.
+    pub(crate) fn sync(&self) -> Result<()> {
         let end = {
             let mut log = self.log.lock();
-            if !std::mem::take(&mut log.is_dirty) {
-                return Ok(false);
-            }
+            log.is_dirty = false;
             log.next_offset
         };
         self.file.sync_data()?;
         *self.synced.lock() = end;
         self.synced_more.notify_all();
-        Ok(true)
+        Ok(())
     }
 
     /// Waits until everything before `offset` is on stable storage.
@@ -158,10 +158,11 @@ fn number(batch: &[u8], at: usize) -> u32 {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
 
-    fn batch(records: u32, length: usize) -> Vec<u8> {
+    /// A batch that is whole as far as its header and CRC say.
+    pub(crate) fn batch(records: u32, length: usize) -> Vec<u8> {
         let mut batch = vec![7; length];
         batch[8..12].copy_from_slice(&(length as u32 - 12).to_be_bytes());
         batch[57..61].copy_from_slice(&records.to_be_bytes());

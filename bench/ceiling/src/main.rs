@@ -2,8 +2,9 @@
 //!
 //! It accepts a connection, reads a frame, checks the CRC32C of the batch, gives it offsets, writes it to the one file
 //! of its partition, wakes who waits, answers; a fetch is answered by `sendfile`. A thread serves each connection.
-//! With `--durable` an acknowledgement waits until a sync that began after the write has ended (group commit), while
-//! the connection goes on with its next request.
+//! With `--durable` an acknowledgement of acks=all waits until a sync that began after the write has ended (group
+//! commit), while the connection goes on with its next request; what acks=1 and acks=0 bring is synced too, but nobody
+//! waits for it.
 //!
 //! What it leaves out, and a real broker may not: groups, transactions, idempotence, retention, segments, indexes on
 //! disk, recovery (each start is empty), leader epochs, fetch sessions, quotas, flexible versions, validation beyond
@@ -14,6 +15,7 @@ mod fetch;
 mod log;
 mod metadata;
 mod produce;
+mod sync;
 mod topics;
 mod wire;
 
@@ -25,6 +27,7 @@ use std::thread;
 use anyhow::{Context as _, Result};
 use clap::Parser;
 
+use sync::Syncer;
 use topics::Topics;
 
 /// A broker that does nothing but what it must.
@@ -39,25 +42,17 @@ struct Arguments {
     /// Partitions of a topic that comes into being because a client asks for it.
     #[arg(long, default_value_t = 4)]
     partitions: u32,
-    /// Acknowledge what is on stable storage, not what is in the page cache.
+    /// Acknowledge acks=all when it is on stable storage, not when it is in the page cache.
     #[arg(long)]
     durable: bool,
-}
-
-/// When a produce is acknowledged.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Durability {
-    /// After the write.
-    PageCache,
-    /// After a sync that covers the write.
-    Synced,
 }
 
 /// What the connections share.
 struct Broker {
     port: u16,
-    durability: Durability,
     topics: Topics,
+    /// What makes appends durable; none: the kernel writes them when it likes, and nothing waits for it.
+    syncer: Option<Syncer>,
 }
 
 fn main() -> Result<()> {
@@ -68,16 +63,16 @@ fn main() -> Result<()> {
         .with_context(|| format!("cannot listen on port {}", arguments.port))?;
     let broker = Arc::new(Broker {
         port: arguments.port,
-        durability: if arguments.durable {
-            Durability::Synced
-        } else {
-            Durability::PageCache
-        },
         topics: Topics::new(arguments.dir, arguments.partitions),
+        syncer: arguments.durable.then(Syncer::default),
     });
-    if broker.durability == Durability::Synced {
+    if broker.syncer.is_some() {
         let broker = broker.clone();
-        thread::spawn(move || broker.topics.keep_syncing());
+        thread::spawn(move || {
+            while let Some(syncer) = &broker.syncer {
+                syncer.round();
+            }
+        });
     }
     for stream in listener.incoming() {
         let stream = stream.context("cannot accept")?;

@@ -13,8 +13,10 @@ use crate::wire::{Reader, Writer};
 pub(crate) const KEY: i16 = 0;
 
 const CORRUPT_MESSAGE: i16 = 2;
+/// acks=all, as it is written on the wire.
+const ALL: i16 = -1;
 
-/// A reply, and what must be durable before it leaves.
+/// A reply, and what must be durable before it leaves: nothing unless acks=all asks for it.
 pub(crate) type Reply = (Vec<u8>, Vec<(Arc<Partition>, i64)>);
 
 /// Appends, and returns the reply; none for acks=0.
@@ -29,7 +31,7 @@ pub(crate) fn answer(broker: &Broker, request: &Request, body: &mut [u8]) -> Res
     })?;
 
     let mut writer = Writer::response(request.correlation);
-    let mut waits_for = Vec::new();
+    let (mut waits_for, mut dirty) = (Vec::new(), Vec::new());
     writer.count(topics.len());
     for (name, partitions) in topics {
         let topic = broker.topics.get(&name)?;
@@ -45,11 +47,22 @@ pub(crate) fn answer(broker: &Broker, request: &Request, body: &mut [u8]) -> Res
             if request.version >= 5 {
                 writer.i64(0); // the log's start
             }
-            waits_for.extend(appended.map(|appended| (partition.clone(), appended.end_offset)));
+            let Some(appended) = appended else {
+                continue;
+            };
+            if appended.makes_dirty {
+                dirty.push(partition.clone());
+            }
+            if acks == ALL && broker.syncer.is_some() {
+                waits_for.push((partition.clone(), appended.end_offset));
+            }
         }
     }
     writer.i32(0); // throttle time
     broker.topics.note_append();
+    if let Some(syncer) = &broker.syncer {
+        syncer.add(dirty);
+    }
     Ok((acks != 0).then(|| (writer.finish(), waits_for)))
 }
 

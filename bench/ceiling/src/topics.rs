@@ -3,16 +3,12 @@
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use anyhow::Result;
 use parking_lot::{Condvar, Mutex};
 
 use crate::log::Partition;
-
-/// How long the syncer rests when nothing is dirty.
-const SYNCER_REST: Duration = Duration::from_micros(200);
 
 /// The partitions of a topic.
 pub(crate) type Topic = Arc<Vec<Arc<Partition>>>;
@@ -91,23 +87,6 @@ impl Topics {
         let mut appends = self.appends.lock();
         if *appends == seen {
             self.appended.wait_until(&mut appends, deadline);
-        }
-    }
-
-    /// Syncs what is dirty, for ever. Whatever was written while a sync ran is covered by the next.
-    pub(crate) fn keep_syncing(&self) {
-        loop {
-            let topics: Vec<Topic> = self.topics.lock().values().cloned().collect();
-            let mut was_dirty = false;
-            for partition in topics.iter().flat_map(|topic| topic.iter()) {
-                match partition.sync() {
-                    Ok(dirty) => was_dirty |= dirty,
-                    Err(error) => eprintln!("ceiling: cannot sync: {error:#}"),
-                }
-            }
-            if !was_dirty {
-                thread::sleep(SYNCER_REST);
-            }
         }
     }
 }

@@ -38,7 +38,7 @@ pub(crate) struct Options {
     expect: Option<PathBuf>,
 }
 
-/// Reads and says how it went. Time counts from the first record.
+/// Reads and says how it went. Time counts from the first record; `from ns` is when it began to ask.
 pub(crate) fn run(options: &Options) -> Result<Value> {
     let mut expected = match &options.expect {
         Some(path) => read_expected(path)?,
@@ -46,6 +46,7 @@ pub(crate) fn run(options: &Options) -> Result<Value> {
     };
     let promised = expected.len();
     let cpu = cpu_seconds();
+    let from = now();
     let mut consumer = Consumer::new(&options.target, &SETTINGS, BATCH)?;
     let (mut records, mut bytes) = (0_u64, 0_u64);
     let (mut begin, mut last) = (0, now());
@@ -78,6 +79,8 @@ pub(crate) fn run(options: &Options) -> Result<Value> {
         "records": records,
         "bytes": bytes,
         "seconds": seconds,
+        "from ns": from,
+        "to ns": last,
         "records/s": records as f64 / seconds,
         "MB/s": bytes as f64 / seconds / 1e6,
         "promised": promised,

@@ -11,6 +11,7 @@ mod produce;
 mod sockets;
 mod stats;
 mod topic;
+mod window;
 
 use std::process::ExitCode;
 

@@ -15,6 +15,7 @@ use crate::Target;
 use crate::librdkafka::{Deliveries, Place, Producer, Sent};
 use crate::payload::{Payloads, Stamp};
 use crate::stats::{Latencies, cpu_seconds, now};
+use crate::window::Window;
 
 /// Room for records in the client, so that the broker is never short of them.
 const QUEUE: [(&str, &str); 2] = [
@@ -34,9 +35,13 @@ const FLUSH_MS: i32 = 120_000;
 pub(crate) struct Options {
     #[command(flatten)]
     target: Target,
-    /// Records of each producer.
+    /// Records of each producer; with `--window` the least number.
     #[arg(long)]
     records: u64,
+    /// Go on until standard input ends, and count only the latencies of records that were due between two times: the
+    /// numbers it tells, in nanoseconds on the shared clock.
+    #[arg(long, requires = "rate")]
+    window: bool,
     /// Bytes of a record's value, 16 at least.
     #[arg(long, default_value_t = 200)]
     size: usize,
@@ -63,7 +68,8 @@ struct Reports {
     delivered: u64,
     failed: u64,
     first_failure: Option<String>,
-    latencies: Latencies,
+    /// By the time at which the record was due.
+    latencies: Vec<(u64, u64)>,
     journal: Option<BufWriter<File>>,
 }
 
@@ -74,7 +80,8 @@ impl Deliveries for Reports {
             return;
         };
         if stamp.sent > 0 {
-            self.latencies.note(now().saturating_sub(stamp.sent));
+            self.latencies
+                .push((stamp.sent, now().saturating_sub(stamp.sent)));
         }
         if let Some(journal) = &mut self.journal {
             // A full disk shows when the journal is flushed.
@@ -90,6 +97,7 @@ impl Deliveries for Reports {
 
 /// Produces and says how it went.
 pub(crate) fn run(options: &Options) -> Result<Value> {
+    let window = options.window.then(|| Window::follow(std::io::stdin()));
     let mut producers = Vec::new();
     for index in 0..options.producers {
         let mut reports = Reports::default();
@@ -102,13 +110,13 @@ pub(crate) fn run(options: &Options) -> Result<Value> {
             Arc::new(Mutex::new(reports)),
         )?);
     }
-    let (begin, cpu) = (now(), cpu_seconds());
+    let (begin, cpu, window) = (now(), cpu_seconds(), window.as_deref());
     thread::scope(|scope| {
         let threads: Vec<_> = producers
             .iter()
             .map(|producer| {
                 scope.spawn(move || match options.rate {
-                    Some(rate) => at_a_rate(options, producer, rate),
+                    Some(rate) => at_a_rate(options, producer, rate, window),
                     None => flat_out(options, producer),
                 })
             })
@@ -118,7 +126,7 @@ pub(crate) fn run(options: &Options) -> Result<Value> {
             .try_for_each(|thread| thread.join().ok().context("a producer's thread panicked")?)
     })?;
     let (seconds, cpu) = ((now() - begin) as f64 / 1e9, cpu_seconds() - cpu);
-    let mut total = Reports::default();
+    let (mut total, mut latencies) = (Reports::default(), Latencies::default());
     for producer in &producers {
         let mut reports = std::mem::take(&mut *producer.deliveries().lock());
         if let Some(journal) = &mut reports.journal {
@@ -127,7 +135,12 @@ pub(crate) fn run(options: &Options) -> Result<Value> {
         total.delivered += reports.delivered;
         total.failed += reports.failed;
         total.first_failure = total.first_failure.or(reports.first_failure);
-        total.latencies.extend(reports.latencies);
+        let counts = |due: u64| window.is_none_or(|window| window.has(due));
+        for (due, latency) in reports.latencies {
+            if counts(due) {
+                latencies.note(latency);
+            }
+        }
     }
     let per_second = total.delivered as f64 / seconds;
     Ok(json!({
@@ -137,7 +150,7 @@ pub(crate) fn run(options: &Options) -> Result<Value> {
         "seconds": seconds,
         "records/s": per_second,
         "MB/s": per_second * options.size as f64 / 1e6,
-        "ack ms": total.latencies.percentiles(),
+        "ack ms": latencies.percentiles(),
         "cpu": cpu,
     }))
 }
@@ -189,8 +202,14 @@ fn flat_out(options: &Options, producer: &Producer<Reports>) -> Result<()> {
     Ok(())
 }
 
-/// Open loop: a record is stamped with the time at which it falls due, however late it is handed over.
-fn at_a_rate(options: &Options, producer: &Producer<Reports>, rate: u64) -> Result<()> {
+/// Open loop: a record is stamped with the time at which it falls due, however late it is handed over. With a window it
+/// goes on until that is over and nothing of it is left to send.
+fn at_a_rate(
+    options: &Options,
+    producer: &Producer<Reports>,
+    rate: u64,
+    window: Option<&Window>,
+) -> Result<()> {
     let mut source = Source::new(options);
     let tick = options.tick_ms.max(1) * 1_000_000;
     let begin = now();
@@ -201,11 +220,12 @@ fn at_a_rate(options: &Options, producer: &Producer<Reports>, rate: u64) -> Resu
             producer.poll(left_ms as i32);
         }
         let until = ((due + tick - begin) as u128 * u128::from(rate) / 1_000_000_000) as u64;
-        while sequence < until.min(options.records) {
+        let most = window.map_or(options.records, |_| u64::MAX);
+        while sequence < until.min(most) {
             source.send(producer, Stamp { sent: due, sequence })?;
             sequence += 1;
         }
-        if sequence == options.records {
+        if sequence >= options.records && window.is_none_or(|window| window.is_over_at(due)) {
             break;
         }
     }

@@ -29,10 +29,6 @@ impl Latencies {
         self.0.push(nanoseconds);
     }
 
-    pub(crate) fn extend(&mut self, other: Latencies) {
-        self.0.extend(other.0);
-    }
-
     /// Percentiles in milliseconds; null when nothing was noted.
     pub(crate) fn percentiles(mut self) -> Value {
         self.0.sort_unstable();

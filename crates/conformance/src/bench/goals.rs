@@ -29,6 +29,8 @@ enum Against {
     Ceiling,
     /// The same figure of a peer.
     Peer(Subject),
+    /// The same figure of a peer in another row.
+    PeerIn { peer: Subject, row: &'static str },
     /// Another figure of the same broker.
     Own { row: &'static str, figure: &'static str },
 }
@@ -115,7 +117,7 @@ impl List {
 }
 
 fn throughput(list: &mut List) {
-    let kafka = Against::Peer(Kafka);
+    let (kafka, flush) = (Against::Peer(Kafka), Against::Peer(KafkaFlush));
     let row = ("produce-200-acks1", MB_S);
     list.add("G1", &BOTH, row, Against::Ceiling, at_least(0.7, 0.9));
     list.add("G1", &BOTH, row, kafka, at_least(2.4, 3.0));
@@ -127,24 +129,12 @@ fn throughput(list: &mut List) {
     list.add("G4", &BOTH, row, Against::Ceiling, at_least(0.8, 0.9));
     list.add("G4", &[PageCache], row, kafka, at_least(2.1, 2.4));
     list.add("G4", &[Durable], row, kafka, at_least(1.8, 2.0));
-    list.add(
-        "G8",
-        &[Durable],
-        row,
-        Against::Peer(KafkaFlush),
-        at_least(6.0, 8.0),
-    );
+    list.add("G8", &[Durable], row, flush, at_least(6.0, 8.0));
     let row = ("produce-1k-all", MB_S);
     list.add("G4", &BOTH, row, Against::Ceiling, at_least(0.8, 0.9));
     list.add("G4", &[PageCache], row, kafka, at_least(2.4, 2.7));
     list.add("G4", &[Durable], row, kafka, at_least(2.1, 2.3));
-    list.add(
-        "G8",
-        &[Durable],
-        row,
-        Against::Peer(KafkaFlush),
-        at_least(6.0, 8.0),
-    );
+    list.add("G8", &[Durable], row, flush, at_least(6.0, 8.0));
     let row = ("produce-keyed-100", MB_S);
     list.add("G9", &[PageCache], row, Against::Ceiling, at_least(0.75, 0.75));
     list.add("G9", &[Durable], row, Against::Ceiling, at_least(0.9, 0.9));
@@ -171,35 +161,15 @@ fn processor(list: &mut List) {
         list.add("G2", &BOTH, (row, CPU), Against::Ceiling, at_most(2.0, 1.4));
     }
     list.add("G2", &BOTH, ("produce-200-acks1", CPU), kafka, at_most(0.2, 0.12));
-    list.add(
-        "G2",
-        &[Durable],
-        ("produce-200-all", CPU),
-        kafka,
-        at_most(0.5, 0.35),
-    );
     // What the durable mode must cost beside Kafka, row by row.
-    list.add(
-        "G2",
-        &[Durable],
-        ("produce-1k-all", CPU),
-        kafka,
-        at_most(0.6, 0.6),
-    );
-    list.add(
-        "G2",
-        &[Durable],
-        ("produce-seed-16k", CPU),
-        kafka,
-        at_most(0.2, 0.2),
-    );
-    list.add(
-        "G2",
-        &[Durable],
-        ("produce-keyed-100", CPU),
-        kafka,
-        at_most(0.2, 0.2),
-    );
+    for (row, bound) in [
+        ("produce-200-all", at_most(0.5, 0.35)),
+        ("produce-1k-all", at_most(0.6, 0.6)),
+        ("produce-seed-16k", at_most(0.2, 0.2)),
+        ("produce-keyed-100", at_most(0.2, 0.2)),
+    ] {
+        list.add("G2", &[Durable], (row, CPU), kafka, bound);
+    }
     let wire = "broker CPU s per wire GB";
     let plain = Against::Own {
         row: "produce-1k-all",
@@ -208,6 +178,18 @@ fn processor(list: &mut List) {
     for row in ["produce-1k-lz4", "produce-1k-zstd"] {
         list.add("G11", &BOTH, (row, wire), plain, at_most(1.3, 1.3));
         list.add("G11", &BOTH, (row, wire), kafka, at_most(0.25, 0.25));
+    }
+    // Kafka looks into every batch, so what it costs is in the row without the setting.
+    for (row, checked) in [
+        ("produce-1k-lz4-header", "produce-1k-lz4"),
+        ("produce-1k-zstd-header", "produce-1k-zstd"),
+    ] {
+        let kafka = Against::PeerIn {
+            peer: Kafka,
+            row: checked,
+        };
+        list.add("G11 header", &BOTH, (row, wire), plain, at_most(1.3, 1.3));
+        list.add("G11 header", &BOTH, (row, wire), kafka, at_most(0.25, 0.25));
     }
 }
 
@@ -248,47 +230,31 @@ fn mixed_loads(list: &mut List) {
         row: "produce-1k-all",
         figure: "consume MB/s",
     };
+    let drained = ("backlog", "consume MB/s");
+    list.add("G12", &BOTH, drained, from_cache, at_least(0.6, 0.6));
+    list.add("G12", &BOTH, drained, kafka, at_least(1.2, 1.2));
+    for (id, row, figure, bound) in [
+        ("G12", "backlog", "p99 against calm", at_most(3.0, 3.0)),
+        ("G12 cold", "backlog-cold", "p99 against calm", at_most(3.0, 3.0)),
+        (
+            "slow consumers",
+            "slow-consumers",
+            "resident MB beyond the bound",
+            at_most(0.0, 0.0),
+        ),
+        ("G13", "retention", "MB/s against before", at_least(0.95, 0.95)),
+        ("G13", "retention", "p99 against before", at_most(1.5, 1.5)),
+    ] {
+        list.add(id, &BOTH, (row, figure), Against::Itself, bound);
+    }
+    // Beside Kafka at its limit; its own before is that of a Java virtual machine that still gets faster.
+    list.add("G13", &BOTH, ("retention", MB_S), kafka, at_least(1.0, 1.0));
     list.add(
-        "G12",
+        "G13",
         &BOTH,
-        ("backlog", "consume MB/s"),
-        from_cache,
-        at_least(0.6, 0.6),
-    );
-    list.add(
-        "G12",
-        &BOTH,
-        ("backlog", "consume MB/s"),
+        ("retention", "ack p99 ms"),
         kafka,
-        at_least(1.2, 1.2),
-    );
-    list.add(
-        "G12",
-        &BOTH,
-        ("backlog", "p99 against calm"),
-        Against::Itself,
-        at_most(3.0, 3.0),
-    );
-    list.add(
-        "G12 cold",
-        &BOTH,
-        ("backlog-cold", "p99 against calm"),
-        Against::Itself,
-        at_most(3.0, 3.0),
-    );
-    list.add(
-        "G13",
-        &BOTH,
-        ("retention", "MB/s against before"),
-        Against::Itself,
-        at_least(0.95, 0.95),
-    );
-    list.add(
-        "G13",
-        &BOTH,
-        ("retention", "p99 against before"),
-        Against::Itself,
-        at_most(1.5, 1.5),
+        at_most(1.0, 1.0),
     );
 }
 
@@ -304,13 +270,9 @@ fn standing_still(list: &mut List) {
     ] {
         list.add("G14", &BOTH, what, Against::Itself, at_most(most, most));
     }
-    list.add(
-        "G14",
-        &BOTH,
-        ("memory", "resident MB idle"),
-        kafka,
-        at_most(0.05, 0.05),
-    );
+    for memory in ["resident MB idle", "resident MB after 1 GB"] {
+        list.add("G14", &BOTH, ("memory", memory), kafka, at_most(0.05, 0.05));
+    }
     list.add("G14", &BOTH, start, kafka, at_most(0.05, 0.05));
     list.add(
         "G14 idle",
@@ -348,11 +310,13 @@ impl Goal {
     fn judge(&self, results: &Results) -> Verdict {
         let figure = results.median(self.row, self.broker, self.figure);
         let ratio = |base: Option<f64>| Some(figure? / base?).filter(|ratio| ratio.is_finite());
-        let peer = |peer: Subject| results.median(self.row, peer, self.figure);
+        let peer_in = |row: &str, peer: Subject| results.median(row, peer, self.figure);
+        let peer = |peer: Subject| peer_in(self.row, peer);
         let value = match self.against {
             Against::Itself => figure,
             Against::Ceiling => ratio(ceiling_of(self.broker).and_then(peer)),
             Against::Peer(subject) => ratio(peer(subject)),
+            Against::PeerIn { peer, row } => ratio(peer_in(row, peer)),
             Against::Own { row, figure } => ratio(results.median(row, self.broker, figure)),
         };
         let (word, must, goal) = match self.bound {
@@ -370,6 +334,7 @@ impl Goal {
                     ceiling_of(self.broker).map_or(String::new(), |ceiling| ceiling.to_string())
                 }
                 Against::Peer(subject) => subject.to_string(),
+                Against::PeerIn { peer, row } => format!("{peer} in {row}"),
                 Against::Own { row, figure } => format!("own {figure} of {row}"),
             },
             value,
@@ -407,6 +372,8 @@ fn limit(value: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::bench::ledger::{Figures, Sample};
+    use crate::bench::results;
     use crate::bench::rows::ROWS;
 
     #[test]
@@ -420,15 +387,57 @@ mod tests {
     }
 
     #[test]
-    fn every_goal_is_about_a_row_that_its_broker_takes() {
-        for goal in goals() {
-            let row = ROWS.iter().find(|row| row.name == goal.row);
-            assert!(
-                row.is_some_and(|row| row.concerns(goal.broker)),
-                "{} {}",
-                goal.id,
-                goal.row
+    fn memory_beyond_the_bound_of_slow_consumers_is_a_miss() {
+        for (beyond, standing) in [(0.0, Standing::Goal), (0.1, Standing::Missed)] {
+            let figures = Figures::from([("resident MB beyond the bound".to_owned(), beyond)]);
+            let sample = Sample::new("slow-consumers", Durable, 1, Ok((figures, 0.0)));
+            let verdicts = results::collect(&[sample]).verdicts;
+            let verdict = verdicts.iter().find(|verdict| verdict.value.is_some()).unwrap();
+            assert_eq!(
+                (verdict.id.as_str(), verdict.standing),
+                ("slow consumers", standing)
             );
         }
+    }
+
+    #[test]
+    fn every_goal_is_about_rows_that_its_brokers_take() {
+        let takes = |broker: Subject, name: &str| {
+            let row = ROWS.iter().find(|row| row.name == name);
+            row.is_some_and(|row| row.concerns(broker))
+        };
+        for goal in goals() {
+            let compared = match goal.against {
+                Against::Itself => None,
+                Against::Ceiling => ceiling_of(goal.broker).map(|ceiling| (ceiling, goal.row)),
+                Against::Peer(peer) => Some((peer, goal.row)),
+                Against::PeerIn { peer, row } => Some((peer, row)),
+                Against::Own { row, .. } => Some((goal.broker, row)),
+            };
+            for (broker, row) in [(goal.broker, goal.row)].into_iter().chain(compared) {
+                assert!(takes(broker, row), "{} {broker} {row}", goal.id);
+            }
+        }
+    }
+
+    #[test]
+    fn a_row_of_ours_alone_is_held_to_another_row_of_a_peer() {
+        let wire = "broker CPU s per wire GB";
+        let sample = |row: &str, broker, value: f64| {
+            let figures = Figures::from([(wire.to_owned(), value)]);
+            Sample::new(row, broker, 1, Ok((figures, 0.0)))
+        };
+        let results = results::collect(&[
+            sample("produce-1k-lz4-header", Durable, 0.5),
+            sample("produce-1k-lz4", Durable, 2.0),
+            sample("produce-1k-lz4", Kafka, 4.0),
+        ]);
+        let verdict = results
+            .verdicts
+            .iter()
+            .find(|verdict| verdict.row == "produce-1k-lz4-header" && verdict.against.starts_with("kafka"));
+        let verdict = verdict.unwrap();
+        assert_eq!(verdict.against, "kafka in produce-1k-lz4");
+        assert_eq!((verdict.value, verdict.standing), (Some(0.125), Standing::Goal));
     }
 }

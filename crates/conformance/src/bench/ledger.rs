@@ -19,7 +19,7 @@ pub(super) type Figures = BTreeMap<String, f64>;
 /// What one broker gave in one row once.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Sample {
-    /// Which build of `gracchus` the run was about.
+    /// Which builds of `gracchus`, `ceiling` and `load` the run was with.
     #[serde(default)]
     pub(super) build: String,
     /// The commit of the tree when this was measured.
@@ -76,7 +76,7 @@ impl fmt::Display for Sample {
     }
 }
 
-/// The samples of one build; those of others stay in the file and do not count.
+/// The samples of one build of the broker and of what measures it; those of others stay in the file and do not count.
 pub(super) struct Ledger {
     path: Option<PathBuf>,
     build: String,
@@ -86,11 +86,8 @@ pub(super) struct Ledger {
 
 impl Ledger {
     /// Reads what earlier runs found for the same build; with `is_forgetful` nothing is read or written.
-    pub(super) fn open(path: &Path, binary: &Path, is_forgetful: bool) -> Result<Ledger> {
-        let bytes = fs::read(binary).with_context(|| format!("no binary at {}", binary.display()))?;
-        let mut hasher = DefaultHasher::new();
-        hasher.write(&bytes);
-        Ledger::of_build(path, format!("{:016x}", hasher.finish()), is_forgetful)
+    pub(super) fn open(path: &Path, binaries: &[PathBuf], is_forgetful: bool) -> Result<Ledger> {
+        Ledger::of_build(path, build_of(binaries)?, is_forgetful)
     }
 
     fn of_build(path: &Path, build: String, is_forgetful: bool) -> Result<Ledger> {
@@ -121,13 +118,13 @@ impl Ledger {
         })
     }
 
-    /// Whether this is measured, or known not to be measurable. What failed on ours is tried again.
-    pub(super) fn has(&self, row: &str, broker: Subject, repetition: u32) -> bool {
+    /// Whether this is measured; or noted, of a broker that refuses the row. What failed is tried again, whoever failed.
+    pub(super) fn has(&self, row: &str, broker: Subject, repetition: u32, refusal: Option<&str>) -> bool {
         self.samples.iter().any(|sample| {
             sample.row == row
                 && sample.broker == broker
                 && sample.repetition == repetition
-                && (sample.note.is_none() || !broker.is_ours())
+                && sample.note.as_deref() == refusal
         })
     }
 
@@ -151,6 +148,17 @@ impl Ledger {
     pub(super) fn samples(&self) -> &[Sample] {
         &self.samples
     }
+}
+
+/// What tells one set of binaries from another.
+fn build_of(binaries: &[PathBuf]) -> Result<String> {
+    let mut hasher = DefaultHasher::new();
+    for binary in binaries {
+        let bytes = fs::read(binary).with_context(|| format!("no binary at {}", binary.display()))?;
+        hasher.write_usize(bytes.len());
+        hasher.write(&bytes);
+    }
+    Ok(format!("{:016x}", hasher.finish()))
 }
 
 #[cfg(test)]
@@ -177,13 +185,41 @@ mod tests {
         write!(file, "{{\"build\":\"one\",\"row\":\"a\",\"repet").unwrap();
 
         let ledger = open("one");
-        assert!(ledger.has("a", Subject::GracchusDurable, 1));
-        assert!(
-            !ledger.has("a", Subject::GracchusDurable, 2),
-            "a failure of ours is tried again"
-        );
-        assert!(!ledger.has("a", Subject::Kafka, 1));
+        assert!(ledger.has("a", Subject::GracchusDurable, 1, None));
+        assert!(!ledger.has("a", Subject::GracchusDurable, 2, None));
+        assert!(!ledger.has("a", Subject::Kafka, 1, None));
         assert_eq!(ledger.samples()[0].figures["MB/s"], 5.0);
         assert!(open("two").samples().is_empty(), "another build begins anew");
+    }
+
+    #[test]
+    fn what_failed_is_tried_again_and_what_is_refused_is_not() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut ledger = Ledger::of_build(&dir.path().join("l"), "one".to_owned(), false).unwrap();
+        for broker in [Subject::GracchusDurable, Subject::Kafka, Subject::Ceiling] {
+            let outcome = Err(anyhow::anyhow!("it does not speak this"));
+            ledger.append(Sample::new("a", broker, 1, outcome)).unwrap();
+            assert!(!ledger.has("a", broker, 1, None));
+        }
+        assert!(ledger.has("a", Subject::Ceiling, 1, Some("it does not speak this")));
+    }
+
+    #[test]
+    fn each_of_the_binaries_tells_builds_apart() {
+        let dir = tempfile::tempdir().unwrap();
+        let paths = ["gracchus", "ceiling", "load"].map(|name| dir.path().join(name));
+        let build = |texts: [&str; 3]| {
+            for (path, text) in paths.iter().zip(texts) {
+                fs::write(path, text).unwrap();
+            }
+            build_of(&paths).unwrap()
+        };
+        let first = build(["a", "b", "c"]);
+        assert_eq!(build(["a", "b", "c"]), first);
+        for other in [["x", "b", "c"], ["a", "x", "c"], ["a", "b", "x"], ["ab", "", "c"]] {
+            assert_ne!(build(other), first, "{other:?}");
+        }
+        fs::remove_file(&paths[2]).unwrap();
+        assert!(build_of(&paths).is_err());
     }
 }

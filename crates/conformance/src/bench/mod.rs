@@ -32,6 +32,8 @@ use subject::Subject;
 /// A sample during which strangers took more of the machine than this share is measured again, twice at most.
 const STRANGERS_MAX: f64 = 0.05;
 const ATTEMPTS_MAX: u32 = 3;
+/// More than one row of one broker needs.
+const TOUCHED_BYTES: usize = 2 << 30;
 
 /// What is measured, and what is written.
 #[derive(Args)]
@@ -90,7 +92,12 @@ pub(crate) fn run(binary: &Path, work: &Path, options: &Options) -> Result<bool>
         home: work.canonicalize()?.join("bench"),
         attempts_max: if options.quick { 1 } else { ATTEMPTS_MAX },
     };
-    let mut ledger = Ledger::open(&options.ledger, binary, options.quick)?;
+    let binaries = [
+        binary.to_owned(),
+        options.tools.join("ceiling"),
+        options.tools.join("load"),
+    ];
+    let mut ledger = Ledger::open(&options.ledger, &binaries, options.quick)?;
     if !options.publish {
         let finished = measure(&bench, options, &mut ledger)?;
         print!("{}", report::text(&results::collect(ledger.samples())));
@@ -114,13 +121,14 @@ fn measure(bench: &Bench, options: &Options, ledger: &mut Ledger) -> Result<bool
         bail!("no such row; there are {}", names.join(", "));
     }
     let mut all_well = true;
+    let mut is_first = true;
     for repetition in 1..=options.repetitions {
-        for subject in &subjects {
+        for subject in &in_order(&subjects, repetition) {
             let left: Vec<&Row> = rows
                 .iter()
                 .copied()
                 .filter(|row| row.concerns(*subject) && repetition <= row.repetitions_max())
-                .filter(|row| !ledger.has(row.name, *subject, repetition))
+                .filter(|row| !ledger.has(row.name, *subject, repetition, subject.refuses(row)))
                 .collect();
             if left.is_empty() {
                 continue;
@@ -132,10 +140,25 @@ fn measure(bench: &Bench, options: &Options, ledger: &mut Ledger) -> Result<bool
                 println!("the time is up; the next run goes on with repetition {repetition} of {subject}");
                 return Ok(false);
             }
+            if std::mem::take(&mut is_first) {
+                touch_memory();
+            }
             all_well &= turn(bench, *subject, repetition, &left, ledger)?;
         }
     }
     Ok(all_well)
+}
+
+/// Who comes after whom in a repetition: another one begins each time, so that nobody always finds the machine rested.
+fn in_order(subjects: &[Subject], repetition: u32) -> Vec<Subject> {
+    let mut order = subjects.to_vec();
+    order.rotate_left((repetition as usize).saturating_sub(1) % subjects.len().max(1));
+    order
+}
+
+/// Has the host back memory before the first turn needs it: a page that it has not backed costs several times more.
+fn touch_memory() {
+    drop(std::hint::black_box(vec![1_u8; TOUCHED_BYTES]));
 }
 
 /// One broker takes the rows that are left to it; whether all of them could be measured.
@@ -150,7 +173,7 @@ fn turn(
     let mut all_well = true;
     let mut note = |row: &Row, outcome: Result<(Figures, f64)>| -> Result<()> {
         let sample = Sample::new(row.name, subject, repetition, outcome);
-        all_well &= sample.note.is_none();
+        all_well &= sample.note.as_deref() == subject.refuses(row);
         println!("{sample}");
         ledger.append(sample)
     };
@@ -200,4 +223,29 @@ fn quietly(bench: &Bench, mut measurement: impl FnMut() -> Result<Figures>) -> R
         }
     }
     best.context("at least one attempt was made")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_repetition_begins_with_another_broker() {
+        let all = [Subject::GracchusDurable, Subject::Ceiling, Subject::Kafka];
+        let firsts: Vec<Subject> = (1..=4).map(|repetition| in_order(&all, repetition)[0]).collect();
+        assert_eq!(
+            firsts,
+            [
+                Subject::GracchusDurable,
+                Subject::Ceiling,
+                Subject::Kafka,
+                Subject::GracchusDurable
+            ]
+        );
+        assert_eq!(
+            in_order(&all, 2),
+            [Subject::Ceiling, Subject::Kafka, Subject::GracchusDurable]
+        );
+        assert!(in_order(&[], 2).is_empty());
+    }
 }

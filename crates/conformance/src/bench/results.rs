@@ -33,6 +33,14 @@ pub(super) struct Cell {
     pub(super) strangers_max: f64,
 }
 
+impl Cell {
+    /// How many samples have figures.
+    pub(super) fn repetitions(&self) -> usize {
+        let counts = self.figures.values().map(|spread| spread.values.len());
+        counts.max().unwrap_or(0)
+    }
+}
+
 /// The values of a figure.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Spread {
@@ -70,15 +78,19 @@ impl Results {
     }
 }
 
-/// Sums samples up.
+/// Sums samples up. Of a repetition that was tried again the last sample counts.
 pub(super) fn collect(samples: &[Sample]) -> Results {
+    let last: BTreeMap<(&str, Subject, u32), &Sample> = samples
+        .iter()
+        .map(|sample| ((sample.row.as_str(), sample.broker, sample.repetition), sample))
+        .collect();
     let mut values: BTreeMap<(&str, Subject), BTreeMap<&str, Vec<f64>>> = BTreeMap::new();
     let mut results = Results::default();
-    for sample in samples {
+    for sample in last.into_values() {
         let cells = results.rows.entry(sample.row.clone()).or_default();
         let cell = cells.entry(sample.broker).or_default();
         cell.strangers_max = cell.strangers_max.max(sample.strangers);
-        cell.note = sample.note.clone();
+        cell.note = sample.note.clone().or(cell.note.take());
         let figures = values.entry((&sample.row, sample.broker)).or_default();
         for (name, value) in &sample.figures {
             figures.entry(name).or_default().push(*value);
@@ -228,6 +240,27 @@ mod tests {
         assert_eq!(
             again.median("produce-200-acks1", Subject::Ceiling, "MB/s"),
             Some(400.0)
+        );
+    }
+
+    #[test]
+    fn a_repetition_counts_once_and_a_failure_that_stands_is_told() {
+        let failed = |repetition| {
+            let outcome = Err(anyhow::anyhow!("it broke"));
+            Sample::new("memory", Subject::Kafka, repetition, outcome)
+        };
+        let sample = |repetition, value: f64| {
+            let figures = Figures::from([("MB".to_owned(), value)]);
+            Sample::new("memory", Subject::Kafka, repetition, Ok((figures, 0.0)))
+        };
+        let retried = collect(&[failed(1), sample(2, 7.0), sample(1, 5.0)]);
+        let cell = &retried.rows["memory"][&Subject::Kafka];
+        assert_eq!((cell.figures["MB"].median, &cell.note), (6.0, &None));
+        let failing = collect(&[failed(1), sample(2, 7.0)]);
+        let cell = &failing.rows["memory"][&Subject::Kafka];
+        assert_eq!(
+            (cell.figures["MB"].median, cell.note.as_deref()),
+            (7.0, Some("it broke"))
         );
     }
 

@@ -37,7 +37,10 @@ pub(super) struct Produce {
     pub(super) partitions: u32,
     pub(super) records: u64,
     pub(super) size: u64,
+    /// Settings of the producer.
     pub(super) settings: &'static [&'static str],
+    /// Settings of the topic.
+    pub(super) topic: &'static [&'static str],
     pub(super) keys: Option<u64>,
     /// Records a second; flat out without it.
     pub(super) rate: Option<u64>,
@@ -61,10 +64,34 @@ const PRODUCE: Produce = Produce {
     records: 6_000_000,
     size: 200,
     settings: ALL_BATCH_64K,
+    topic: &[],
     keys: None,
     rate: None,
     then_consume: false,
 };
+
+const LZ4: Produce = Produce {
+    records: 1_200_000,
+    size: 1024,
+    settings: &[
+        "acks=all",
+        "linger.ms=5",
+        "batch.size=65536",
+        "compression.codec=lz4",
+    ],
+    ..PRODUCE
+};
+const ZSTD: Produce = Produce {
+    settings: &[
+        "acks=all",
+        "linger.ms=5",
+        "batch.size=65536",
+        "compression.codec=zstd",
+    ],
+    ..LZ4
+};
+/// Compressed records are not looked into.
+const BY_HEADER: &[&str] = &["compressed.batch.check=header"];
 
 const EVERYONE: &[Subject] = &[
     Subject::GracchusDurable,
@@ -179,34 +206,32 @@ pub(super) const ROWS: &[Row] = &[
     Row {
         name: "produce-1k-lz4",
         title: "1 KiB of words, acks=all, lz4 by the client",
-        work: Work::Produce(Produce {
-            records: 1_200_000,
-            size: 1024,
-            settings: &[
-                "acks=all",
-                "linger.ms=5",
-                "batch.size=65536",
-                "compression.codec=lz4",
-            ],
-            ..PRODUCE
-        }),
+        work: Work::Produce(LZ4),
         who: EVERYONE,
+    },
+    Row {
+        name: "produce-1k-lz4-header",
+        title: "the same, the topic with compressed.batch.check=header: stored as it came, by header and CRC32C",
+        work: Work::Produce(Produce {
+            topic: BY_HEADER,
+            ..LZ4
+        }),
+        who: OURS,
     },
     Row {
         name: "produce-1k-zstd",
         title: "1 KiB of words, acks=all, zstd by the client",
-        work: Work::Produce(Produce {
-            records: 1_200_000,
-            size: 1024,
-            settings: &[
-                "acks=all",
-                "linger.ms=5",
-                "batch.size=65536",
-                "compression.codec=zstd",
-            ],
-            ..PRODUCE
-        }),
+        work: Work::Produce(ZSTD),
         who: EVERYONE,
+    },
+    Row {
+        name: "produce-1k-zstd-header",
+        title: "the same, the topic with compressed.batch.check=header: stored as it came, by header and CRC32C",
+        work: Work::Produce(Produce {
+            topic: BY_HEADER,
+            ..ZSTD
+        }),
+        who: OURS,
     },
     Row {
         name: "latency-1000",
@@ -269,7 +294,7 @@ pub(super) const ROWS: &[Row] = &[
     },
     Row {
         name: "slow-consumers",
-        title: "50 consumers that ask for 600 MB again and again and never drain their socket",
+        title: "50 consumers that ask for 600 MB again and again and never drain their socket: the most memory within 5 s, and how much of it is beyond 64 KiB for each",
         work: Work::Mixed(mixed::slow_consumers),
         who: EVERYONE,
     },

@@ -58,7 +58,9 @@ impl Session<'_> {
     /// Takes a row on topics of its own.
     pub(super) fn measure(&self, row: &Row) -> Result<Figures> {
         match row.work {
-            Work::Produce(work) => self.on_topic(work.partitions, &[], |topic| self.produce(&work, topic)),
+            Work::Produce(work) => {
+                self.on_topic(work.partitions, work.topic, |topic| self.produce(&work, topic))
+            }
             Work::Latency(work) => self.on_topic(1, &[], |topic| self.latency(&work, topic)),
             Work::Java(tool) => self.on_topic(1, &[], |topic| self.java(tool, topic)),
             Work::Mixed(work) => work(self),
