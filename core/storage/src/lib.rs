@@ -15,7 +15,7 @@ pub use disk::{DirEntry, DirLock, Disk, DiskFile, Random, RealDisk, SimDisk, Sim
 pub use epochs::{EpochStart, parse_epochs};
 pub use journal::{
     Journal, JournalContent, JournalEntry, JournalHead, JournalKey, JournalKind, JournalReader, JournalRows,
-    Round, Takes, has_journal, is_journal,
+    Replayed, Round, Takes, has_journal, is_journal,
 };
 #[cfg(feature = "planted-bugs")]
 pub use log::PlantedBugs;

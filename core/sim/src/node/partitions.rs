@@ -12,7 +12,7 @@ use replication::{
 };
 use storage::{
     Checkpoints, FirstBatch, FolderKind, JournalContent, JournalKey, JournalRows, Log, LogCheckpoint,
-    LogPlace, Origin, PartitionFolder, PartitionMetadata, Shutdown,
+    LogPlace, Origin, PartitionFolder, PartitionMetadata, Replayed, Shutdown,
 };
 
 use super::{Effect, Halt, Hosted, ID, Node, Plant, halt};
@@ -64,7 +64,7 @@ impl Node {
             }
         }
         journal
-            .finish(&*disk, self.dir.path(), &BTreeSet::new())
+            .finish(&*disk, self.dir.path(), &BTreeSet::new(), Replayed::Whole)
             .map_err(halt)
     }
 
@@ -94,7 +94,7 @@ impl Node {
         let place = self.place(&folder.path, &folder.topic_partition);
         let opened = Log::open_replaying(place, checkpoint, self.log_config.clone(), journal, now_ms);
         let (mut log, report) = opened.map_err(halt)?;
-        if let Some(fault) = report.first_fault.filter(|fault| fault.contains("journal")) {
+        if let Some(fault) = report.journal_fault {
             return Err(Halt(format!("{}: {fault}", folder.topic_partition)));
         }
         // What recovery found is served only when it is durable.

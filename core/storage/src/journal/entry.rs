@@ -24,6 +24,8 @@ pub(super) const PAGE: u64 = 4096;
 pub(super) const FIXED: usize = 51;
 const MAGIC: u32 = u32::from_be_bytes(*b"GJN1");
 const CHECKED_FROM: usize = 12;
+/// Nothing larger is read into memory: a whole file of a journal is not.
+const SIZE_MAX: usize = 128 << 20;
 
 /// A partition of a topic: one made anew under an old name is of another topic.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -99,7 +101,14 @@ pub(super) fn size_of(bytes: &[u8]) -> Option<usize> {
     let mut rest = bytes;
     let magic = u32::from_be_bytes(take(&mut rest)?);
     let size = usize::try_from(u32::from_be_bytes(take(&mut rest)?)).ok()?;
-    (magic == MAGIC && size >= FIXED).then_some(size)
+    (magic == MAGIC && (FIXED..=SIZE_MAX).contains(&size)).then_some(size)
+}
+
+/// The number that the entry at the start says it has, sound or not.
+pub(super) fn claimed_sequence(bytes: &[u8]) -> Option<u64> {
+    size_of(bytes)?;
+    let mut rest = bytes.get(CHECKED_FROM..)?;
+    Some(u64::from_be_bytes(take(&mut rest)?))
 }
 
 /// Reads a whole entry; `None` when it is not sound. Yields where its batches begin.

@@ -17,6 +17,8 @@
 //! - Files, names and snapshots that a log had not synced stay on its list when its batches are journaled: syncing a log
 //!   by itself, between two rounds, makes all of it durable, sealed segments and names included. Recovery points and the
 //!   removal of old segments go by what the files hold.
+//! - An entry that is missing though later ones are there is damage, and is told. What follows in the same log does not
+//!   fit then; other logs are brought back. The files are kept under other names, since they may hold the only copy.
 //! - A roll needs no entry: recovery cuts at the first segment that is not whole, and replaying rolls where it must.
 //!   Neither does a new start of the log: it is applied after replaying.
 //! - What leaves a log at its end, and a log that is deleted, must not come back: before the first, after the second and
@@ -45,7 +47,9 @@ use crate::disk::{Disk, DiskFile};
 use crate::log::Unsynced;
 use entry::PAGE;
 pub use entry::{JournalHead, JournalKey, JournalKind};
-pub use replay::{JournalContent, JournalEntry, JournalReader, JournalRows, has_journal, is_journal};
+pub use replay::{
+    JournalContent, JournalEntry, JournalReader, JournalRows, Replayed, has_journal, is_journal,
+};
 
 /// The names of the two files.
 const NAMES: [&str; 2] = ["gracchus-journal-0", "gracchus-journal-1"];
@@ -155,7 +159,13 @@ impl Journal {
         let mut sequence = self.next_sequence;
         for (key, unsynced) in round {
             let start = self.buffer.len();
-            entry::begin(&mut self.buffer, sequence, JournalKind::Batches, key, unsynced.from());
+            entry::begin(
+                &mut self.buffer,
+                sequence,
+                JournalKind::Batches,
+                key,
+                unsynced.from(),
+            );
             for piece in unsynced.tail() {
                 let length =
                     usize::try_from(piece.range.end - piece.range.start).map_err(io::Error::other)?;
@@ -314,8 +324,7 @@ impl Half {
         if self.end > 0 || self.holds.is_empty() {
             return Ok(());
         }
-        self.file
-            .write_all_at(&[IoSlice::new(&[0; PAGE as usize])], 0)?;
+        self.file.write_all_at(&[IoSlice::new(&[0; PAGE as usize])], 0)?;
         self.file.sync_data()
     }
 }

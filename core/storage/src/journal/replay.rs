@@ -10,21 +10,28 @@ use bytes::Bytes;
 use model::Offset;
 
 use super::entry::{self, FIXED, JournalHead, JournalKey, JournalKind};
-use super::{Journal, NAMES, pages};
+use super::{Journal, NAMES, PAGE, pages};
 use crate::disk::{Disk, DiskFile};
 use crate::log::Shutdown;
 
 /// Entries whose partition could not be opened when the journal was replayed.
 const KEPT: &str = "gracchus-journal-kept";
 
-/// Whether a name is that of a file of a journal.
+/// What is behind the name of a file that was set aside because it is damaged.
+const DAMAGED: &str = ".damaged";
+
+/// Whether a name is that of a file of a journal, set aside or not.
 pub fn is_journal(name: &str) -> bool {
+    is_in_use(name.strip_suffix(DAMAGED).unwrap_or(name))
+}
+
+fn is_in_use(name: &str) -> bool {
     NAMES.contains(&name) || name == KEPT
 }
 
-/// Whether a directory has files of a journal.
+/// Whether a directory has files of a journal that the next start reads.
 pub fn has_journal(disk: &dyn Disk, dir: &Path) -> io::Result<bool> {
-    Ok(disk.list(dir)?.iter().any(|entry| is_journal(&entry.name)))
+    Ok(disk.list(dir)?.iter().any(|entry| is_in_use(&entry.name)))
 }
 
 /// An entry, as it lies in a file of the journal.
@@ -38,12 +45,15 @@ pub struct JournalEntry {
     pub batches: Bytes,
 }
 
-/// Steps over the entries of one file, up to the first that is not sound or does not follow.
+/// Steps over the entries of one file. What is not sound, or does not follow, ends it: the last round may have been cut.
+/// But a later round behind it tells of damage, since a round is written when the one before is durable: that is noted,
+/// and the later rounds are read.
 pub struct JournalReader {
     file: Arc<dyn DiskFile>,
     position: u64,
     end: u64,
     expected: Option<u64>,
+    damage: Option<u64>,
 }
 
 impl JournalReader {
@@ -55,7 +65,13 @@ impl JournalReader {
             file,
             position: 0,
             expected: None,
+            damage: None,
         })
+    }
+
+    /// Where the first entry is missing that must have been there, by those behind it; known at the end.
+    pub fn damage(&self) -> Option<u64> {
+        self.damage
     }
 
     /// The file, where one has that name.
@@ -82,9 +98,6 @@ impl JournalReader {
         let Some((head, batches)) = entry::parse(&bytes) else {
             return Ok(None);
         };
-        if self.expected.is_some_and(|expected| expected != head.sequence) {
-            return Ok(None);
-        }
         Ok(Some(JournalEntry {
             position,
             head,
@@ -92,11 +105,50 @@ impl JournalReader {
         }))
     }
 
+    /// The entry at a place, if it is the next one.
+    fn next_at(&self, position: u64) -> io::Result<Option<JournalEntry>> {
+        let found = self.entry_at(position)?;
+        Ok(found.filter(|entry| {
+            self.expected
+                .is_none_or(|expected| expected == entry.head.sequence)
+        }))
+    }
+
+    /// Where nothing follows: a later round, should there be one.
+    fn behind_damage(&mut self) -> io::Result<Option<JournalEntry>> {
+        let mut first = vec![0; PAGE.min(self.end) as usize];
+        self.file.read_exact_at(&mut first, 0)?;
+        // New, or about to be written again.
+        if self.expected.is_none() && first.iter().all(|byte| *byte == 0) {
+            return Ok(None);
+        }
+        let expected = self.expected.or(entry::claimed_sequence(&first));
+        let mut page = pages(self.position + 1);
+        while page < self.end {
+            match (self.entry_at(page)?, expected) {
+                // What the file held before the damaged page was written again would look the same: it is not replayed.
+                (Some(_), None) => {
+                    self.damage.get_or_insert(0);
+                    return Ok(None);
+                }
+                (Some(entry), Some(expected)) if entry.head.sequence > expected => {
+                    self.damage.get_or_insert(self.position);
+                    return Ok(Some(entry));
+                }
+                _ => page += PAGE,
+            }
+        }
+        Ok(None)
+    }
+
     fn next_entry(&mut self) -> io::Result<Option<JournalEntry>> {
-        let mut found = self.entry_at(self.position)?;
+        let mut found = self.next_at(self.position)?;
         if found.is_none() && self.position > 0 {
             // The next round begins at the next page.
-            found = self.entry_at(pages(self.position))?;
+            found = self.next_at(pages(self.position))?;
+        }
+        if found.is_none() {
+            found = self.behind_damage()?;
         }
         if let Some(entry) = &found {
             let size = entry::entry_size(&entry.head.key, entry.batches.len() as u64);
@@ -143,12 +195,60 @@ impl JournalRows {
     }
 }
 
+/// What one file holds.
+struct Content {
+    name: &'static str,
+    entries: Vec<(JournalHead, Row)>,
+    damage: Option<u64>,
+}
+
+impl Content {
+    /// `None` where there is no such file.
+    fn read(disk: &dyn Disk, dir: &Path, name: &'static str) -> io::Result<Option<Content>> {
+        let read = || {
+            let Some(mut reader) = JournalReader::open_if_there(disk, &dir.join(name))? else {
+                return Ok(None);
+            };
+            let mut entries = Vec::new();
+            while let Some(entry) = reader.next_entry()? {
+                let row = Row {
+                    base_offset: entry.head.base_offset,
+                    file: Arc::clone(&reader.file),
+                    range: reader.position - entry.batches.len() as u64..reader.position,
+                };
+                entries.push((entry.head, row));
+            }
+            Ok(Some(Content {
+                name,
+                entries,
+                damage: reader.damage,
+            }))
+        };
+        // Which of the files it is about.
+        read().map_err(|error: io::Error| io::Error::new(error.kind(), format!("{name}: {error}")))
+    }
+
+    fn first(&self) -> Option<u64> {
+        self.entries.first().map(|(head, _)| head.sequence)
+    }
+}
+
 /// What an unclean end left in the journal of a directory.
 #[derive(Debug, Default)]
 pub struct JournalContent {
     rows: BTreeMap<JournalKey, JournalRows>,
     /// Whether there are files to be removed.
     present: bool,
+    damage: Vec<String>,
+}
+
+/// What becomes of the files of a journal that was replayed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Replayed {
+    /// The segments have everything: they go.
+    Whole,
+    /// Something could not be replayed: they are kept under other names, for somebody to look at.
+    InPart,
 }
 
 impl JournalContent {
@@ -156,46 +256,53 @@ impl JournalContent {
     /// stay on the disk. After a clean end the files say nothing: a broker that knows no journal has written since.
     pub fn read(disk: &dyn Disk, dir: &Path, shutdown: Shutdown) -> io::Result<JournalContent> {
         let mut content = JournalContent::default();
+        if let Some(kept) = Content::read(disk, dir, KEPT)? {
+            content.present = true;
+            content.take(kept);
+        }
         let mut files = Vec::new();
         for name in NAMES {
-            if let Some(reader) = JournalReader::open_if_there(disk, &dir.join(name))? {
-                content.present = true;
-                if shutdown == Shutdown::Clean {
-                    continue;
-                }
-                let first = reader.entry_at(0)?.map(|entry| entry.head.sequence);
-                files.push((first, reader));
+            match Content::read(disk, dir, name)? {
+                Some(file) if shutdown == Shutdown::Unclean => files.push(file),
+                found => content.present |= found.is_some(),
             }
         }
-        files.sort_by_key(|(first, _)| *first);
-        let kept = JournalReader::open_if_there(disk, &dir.join(KEPT))?;
-        content.present |= kept.is_some();
-        for reader in kept
-            .into_iter()
-            .chain(files.into_iter().map(|(_, reader)| reader))
-        {
-            content.take(reader)?;
+        content.present |= !files.is_empty();
+        files.sort_by_key(Content::first);
+        let mut next = None;
+        for file in files {
+            if let (Some(next), Some(first)) = (next, file.first())
+                && first > next
+            {
+                let (last, name) = (first - 1, file.name);
+                content
+                    .damage
+                    .push(format!("entries {next} to {last} are missing before {name}"));
+            }
+            next = file.entries.last().map(|(head, _)| head.sequence + 1);
+            content.take(file);
         }
         Ok(content)
     }
 
-    fn take(&mut self, mut reader: JournalReader) -> io::Result<()> {
-        while let Some(entry) = reader.next_entry()? {
-            match entry.head.kind {
+    fn take(&mut self, file: Content) {
+        if let Some(position) = file.damage {
+            self.damage
+                .push(format!("{} is damaged at byte {position}", file.name));
+        }
+        for (head, row) in file.entries {
+            match head.kind {
                 JournalKind::Void => {
-                    self.rows.remove(&entry.head.key);
+                    self.rows.remove(&head.key);
                 }
-                JournalKind::Batches => {
-                    let row = Row {
-                        base_offset: entry.head.base_offset,
-                        file: Arc::clone(&reader.file),
-                        range: reader.position - entry.batches.len() as u64..reader.position,
-                    };
-                    self.rows.entry(entry.head.key).or_default().0.push(row);
-                }
+                JournalKind::Batches => self.rows.entry(head.key).or_default().0.push(row),
             }
         }
-        Ok(())
+    }
+
+    /// What is damaged of it, a line each.
+    pub fn damage(&self) -> &[String] {
+        &self.damage
     }
 
     /// Whether nothing is to be replayed.
@@ -213,9 +320,15 @@ impl JournalContent {
         self.rows.get(key).cloned().unwrap_or_default()
     }
 
-    /// Removes the journal: all that was replayed is durable in the segments. What belongs to `kept`, partitions that
-    /// could not be opened, is there at the next start.
-    pub fn finish(self, disk: &dyn Disk, dir: &Path, kept: &BTreeSet<JournalKey>) -> io::Result<()> {
+    /// Removes the journal, or sets it aside: all that was replayed is durable in the segments. What belongs to `kept`,
+    /// partitions that could not be opened, is there at the next start.
+    pub fn finish(
+        self,
+        disk: &dyn Disk,
+        dir: &Path,
+        kept: &BTreeSet<JournalKey>,
+        replayed: Replayed,
+    ) -> io::Result<()> {
         if !self.present {
             return Ok(());
         }
@@ -236,6 +349,14 @@ impl JournalContent {
             disk.replace(&path, &content)?;
         } else if disk.exists(&path)? {
             disk.remove_file(&path)?;
+            disk.sync_dir(dir)?;
+        }
+        if replayed == Replayed::InPart {
+            for name in NAMES {
+                if disk.exists(&dir.join(name))? {
+                    disk.rename(&dir.join(name), &dir.join(format!("{name}{DAMAGED}")))?;
+                }
+            }
             disk.sync_dir(dir)?;
         }
         Journal::remove(disk, dir)

@@ -174,16 +174,22 @@ fn what_belongs_to_nobody_yet_is_kept_until_it_is_replayed() {
     world.write(&["a"]);
     world.write(&["b"]);
     let kept = BTreeSet::from([World::key()]);
-    world.content().finish(&world.disk, dir(), &kept).unwrap();
+    world
+        .content()
+        .finish(&world.disk, dir(), &kept, Replayed::Whole)
+        .unwrap();
     assert!(!world.disk.exists(&file(0)).unwrap());
     assert!(has_journal(&world.disk, dir()).unwrap());
     assert_eq!(world.bases(), [0, 1]);
     // Also when it is put off once more.
-    world.content().finish(&world.disk, dir(), &kept).unwrap();
+    world
+        .content()
+        .finish(&world.disk, dir(), &kept, Replayed::Whole)
+        .unwrap();
     assert_eq!(world.bases(), [0, 1]);
     world
         .content()
-        .finish(&world.disk, dir(), &BTreeSet::new())
+        .finish(&world.disk, dir(), &BTreeSet::new(), Replayed::Whole)
         .unwrap();
     assert!(!has_journal(&world.disk, dir()).unwrap());
 }
@@ -208,6 +214,62 @@ fn entries_do_not_go_on_a_log_that_somebody_else_has_written_to() {
         let rows = world.content().rows(&World::key());
         let (log, report) = Log::open_replaying(place(&disk), checkpoint, config, &rows, NOW).unwrap();
         assert_eq!(log.log_end_offset(), Offset(expected_end));
-        assert_eq!(report.first_fault.is_some(), expected_end == 2, "{report:?}");
+        assert_eq!(report.journal_fault.is_some(), expected_end == 2, "{report:?}");
     }
+}
+
+#[test]
+fn damage_in_the_middle_is_told_and_what_comes_later_is_read() {
+    let mut world = World::new();
+    ["a", "b", "c"].iter().for_each(|value| world.write(&[value]));
+    world.disk.flip_bit(&file(0), PAGE + 70, 3).unwrap();
+    assert_eq!(world.bases(), [0, 2]);
+    assert_eq!(
+        world.content().damage(),
+        [format!("{} is damaged at byte {}", NAMES[0], entry_end(&world))]
+    );
+    world
+        .content()
+        .finish(&world.disk, dir(), &BTreeSet::new(), Replayed::InPart)
+        .unwrap();
+    assert!(!has_journal(&world.disk, dir()).unwrap());
+    let aside = format!("{}.damaged", NAMES[0]);
+    assert!(is_journal(&aside) && world.disk.exists(&dir().join(aside)).unwrap());
+}
+
+/// Where the first entry ends.
+fn entry_end(world: &World) -> u64 {
+    let mut reader = JournalReader::open(&world.disk, &file(0)).unwrap();
+    let entry = reader.next().unwrap().unwrap();
+    entry::entry_size(&entry.head.key, entry.batches.len() as u64)
+}
+
+#[test]
+fn damage_at_the_start_and_between_the_files_is_told() {
+    for (index, position, expected) in [
+        (0, 70, [1, 2, 3, 4, 5].as_slice()),
+        (0, 2 * PAGE + 70, &[0, 1, 3, 4, 5]),
+        (1, 70, &[0, 1, 2, 4, 5]),
+    ] {
+        let mut world = World::new();
+        (0..6).for_each(|offset| world.write(&[&offset.to_string()]));
+        world.disk.flip_bit(&file(index), position, 3).unwrap();
+        assert_eq!(world.bases(), expected, "{index} {position}");
+        assert!(!world.content().damage().is_empty(), "{index} {position}");
+    }
+}
+
+#[test]
+fn a_first_round_that_was_cut_is_no_damage() {
+    let mut world = World::with_both_files_full();
+    append(&mut world.log, &"x".repeat(5_000));
+    world.write(&[]);
+    assert_eq!(world.bases_in(0), [6]);
+    // Its second page is not there; behind it is what was there before.
+    let journal = world.disk.open_or_create(&file(0)).unwrap();
+    journal
+        .write_all_at(&[IoSlice::new(&[0; PAGE as usize])], PAGE)
+        .unwrap();
+    assert_eq!(world.bases(), [3, 4, 5]);
+    assert!(world.content().damage().is_empty());
 }

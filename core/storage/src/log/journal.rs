@@ -21,14 +21,14 @@ impl Log {
             let (base_offset, row) = row?;
             let end = self.log_end_offset();
             if base_offset > end {
-                report.fault(|| format!("the journal goes on at {base_offset}, behind the end at {end}"));
+                report.journal_fault = Some(format!("it goes on at {base_offset}, behind the end at {end}"));
                 break;
             }
             match self.replay_row(&row, &mut known, now_ms) {
                 Ok(bytes) => report.replayed_bytes += bytes,
                 Err(AppendError::Disk(error)) => return Err(error.into()),
                 Err(error) => {
-                    report.fault(|| format!("the journal does not fit the log: {error}"));
+                    report.journal_fault = Some(format!("it does not fit the log: {error}"));
                     break;
                 }
             }

@@ -58,6 +58,8 @@ pub struct RecoveryReport {
     pub removed_segments: usize,
     /// Bytes that the journal of the directory brought back.
     pub replayed_bytes: u64,
+    /// Why the rest of what the journal has was not.
+    pub journal_fault: Option<String>,
     /// Segments whose indexes were built anew though their batches were not in doubt.
     pub rebuilt_indexes: usize,
     /// The first thing that was wrong, in words.

@@ -67,11 +67,7 @@ impl HostedDir {
         journaled
     }
 
-    fn journal_round(
-        &self,
-        dirty: &[Arc<HostedPartition>],
-        woken: &mut Wakes,
-    ) -> std::io::Result<Journaled> {
+    fn journal_round(&self, dirty: &[Arc<HostedPartition>], woken: &mut Wakes) -> std::io::Result<Journaled> {
         let mut state = self.journal.state.lock();
         loop {
             let is_checkpointing = state.is_checkpointing();
@@ -383,6 +379,49 @@ mod tests {
         node.fixture.open().unwrap();
         assert_eq!(node.ends(), [(Offset(1), Offset(1)); 6]);
         assert!(!node.has_journal());
+    }
+
+    #[test]
+    fn a_journal_with_damage_is_replayed_as_far_as_it_goes_and_kept() {
+        let mut node = Journaling::new();
+        for _ in 0..3 {
+            node.append_to_all();
+        }
+        node.fixture.kill();
+        (0..6).for_each(|it| std::fs::write(node.segment(it), b"").unwrap());
+        let data = node.fixture.dir.path().join("data");
+        let journal = data.join("gracchus-journal-0");
+        let mut bytes = std::fs::read(&journal).unwrap();
+        // The first entry of the second round.
+        bytes[4096 + 60] ^= 1;
+        std::fs::write(&journal, &bytes).unwrap();
+        node.fixture.open().unwrap();
+        let whole = node.ends().iter().filter(|(end, _)| *end == Offset(3)).count();
+        assert_eq!(whole, 0, "the round behind the damage does not fit without it");
+        assert_eq!(
+            std::fs::read(data.join("gracchus-journal-0.damaged")).unwrap(),
+            bytes
+        );
+        assert!(!node.has_journal());
+    }
+
+    #[test]
+    fn a_partition_without_its_folder_is_made_anew_and_the_journal_kept() {
+        let mut node = Journaling::new();
+        node.append_to_all();
+        node.fixture.kill();
+        let folder = node.segment(3);
+        std::fs::remove_dir_all(folder.parent().unwrap()).unwrap();
+        node.fixture.open().unwrap();
+        assert_eq!(node.ends()[3], (Offset(0), Offset(0)));
+        assert_eq!(node.ends()[2], (Offset(1), Offset(1)));
+        assert!(
+            node.fixture
+                .dir
+                .path()
+                .join("data/gracchus-journal-0.damaged")
+                .exists()
+        );
     }
 
     #[test]

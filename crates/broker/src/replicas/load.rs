@@ -6,13 +6,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use metadata::Image;
 use model::{BrokerId, CLUSTER_METADATA, Offset, TopicPartition, Uuid};
 use parking_lot::Mutex;
 use storage::{
     Checkpoints, FolderKind, JournalContent, JournalKey, LastShutdown, Log, LogCheckpoint, LogPlace,
-    OpenError, PartitionFolder, PartitionMetadata,
+    OpenError, PartitionFolder, PartitionMetadata, Replayed,
 };
 
 use super::dir::{DirHealth, Holds, HostedDir};
@@ -33,6 +34,8 @@ struct DirLoad<'a> {
     node: &'a NodeConfig,
     now_ms: i64,
     journal: JournalContent,
+    /// Whether something of it is not where it belongs.
+    is_journal_left: AtomicBool,
 }
 
 /// What became of a folder.
@@ -159,6 +162,7 @@ fn load_dir(
     let journal = journal.map_err(|error| disk_error(path, error))?;
     let load = DirLoad {
         dir,
+        is_journal_left: AtomicBool::new(!journal.damage().is_empty()),
         journal,
         last_shutdown,
         checkpoints,
@@ -167,7 +171,9 @@ fn load_dir(
         now_ms,
     };
     let live = folders.iter().filter(|folder| folder.kind == FolderKind::Live);
-    load.tell_of_lost(&live.map(|folder| folder.topic_partition.clone()).collect());
+    let live = live.map(|folder| folder.topic_partition.clone()).collect();
+    load.tell_of_lost(&live);
+    load.tell_of_lost_in_journal(&live);
     let jobs = Mutex::new(folders.into_iter());
     let threads = open.config.logs.recovery_threads_per_data_dir.max(LOADING);
     let results = Mutex::new(Vec::new());
@@ -185,8 +191,19 @@ fn load_dir(
     let loaded = results.into_inner().into_iter().collect::<Result<Vec<_>, _>>()?;
     // Everything that was replayed is durable: only what belongs to logs that could not be opened is kept.
     let kept = loaded.iter().filter_map(Loaded::offline_key).collect();
+    let replayed = match load.is_journal_left.into_inner() {
+        false => Replayed::Whole,
+        true => {
+            let dir = path.display();
+            tracing::error!(
+                "the journal in {dir} is kept as gracchus-journal-0.damaged and -1.damaged: `gracchus log dump` shows \
+                 what it has; remove the files when nobody needs them"
+            );
+            Replayed::InPart
+        }
+    };
     load.journal
-        .finish(disk, path, &kept)
+        .finish(disk, path, &kept, replayed)
         .map_err(|error| disk_error(path, error))?;
     Ok(loaded)
 }
@@ -257,6 +274,26 @@ impl DirLoad<'_> {
                 tracing::error!(
                     "{partition} has no folder in {dir} but was committed up to {committed}: records are lost"
                 );
+            }
+        }
+    }
+
+    /// Tells of damage to the journal, and of partitions that it has records of and whose folder is gone.
+    fn tell_of_lost_in_journal(&self, found: &BTreeSet<TopicPartition>) {
+        let dir = self.dir.log_dir().path().display();
+        for damage in self.journal.damage() {
+            tracing::error!("{dir}: {damage}: acknowledged records may be lost");
+        }
+        for JournalKey {
+            topic_id,
+            topic_partition,
+        } in self.journal.keys()
+        {
+            if !found.contains(topic_partition) && self.expected(topic_partition) == Some(*topic_id) {
+                tracing::error!(
+                    "{topic_partition} has no folder in {dir} but records in the journal: they are lost"
+                );
+                self.is_journal_left.store(true, Ordering::Relaxed);
             }
         }
     }
@@ -338,6 +375,10 @@ impl DirLoad<'_> {
                 "{partition}: {} bytes came back from the journal",
                 report.replayed_bytes
             );
+        }
+        if let Some(fault) = &report.journal_fault {
+            tracing::error!("{partition}: what the journal has of it is lost in part: {fault}");
+            self.is_journal_left.store(true, Ordering::Relaxed);
         }
         if let Some(fault) = &report.first_fault {
             match report.truncated_bytes {

@@ -72,7 +72,10 @@ fn a_broker_without_descriptors_serves_whom_it_has_and_goes_on_when_there_are_so
         writeln!(records, "{key}:x").unwrap();
     }
     drop(records);
-    assert!(producer.wait().unwrap().success(), "a sync needs no more than there is");
+    assert!(
+        producer.wait().unwrap().success(),
+        "a sync needs no more than there is"
+    );
     held[0].write_all(&API_VERSIONS).unwrap();
     assert!(is_answered(&held[0], PATIENCE), "the broker goes on");
 
