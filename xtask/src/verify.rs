@@ -2,7 +2,7 @@
 
 use crate::run::{cargo, has_subcommand, is_installed, root, run, step};
 use crate::{campaign, docs, tidy};
-use anyhow::Result;
+use anyhow::{Result, bail};
 
 /// Whether the tree is fit to land.
 pub(crate) fn verify() -> Result<()> {
@@ -39,6 +39,14 @@ fn counts() -> Result<()> {
     if is_installed("valgrind") {
         return campaign::counts(&[]);
     }
+    uncounted(std::env::var_os("CI").is_some_and(|value| !value.is_empty()))
+}
+
+/// A developer may go without valgrind; CI may not, or nobody would count.
+fn uncounted(is_ci: bool) -> Result<()> {
+    if is_ci {
+        bail!("valgrind is not installed, and with CI set the counts may not be skipped");
+    }
     eprintln!("skipped: valgrind is not installed");
     Ok(())
 }
@@ -74,4 +82,16 @@ pub(crate) fn fix() -> Result<()> {
     })?;
     step("generated docs", docs::write)?;
     step("tidy", || tidy::tidy(&root()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::uncounted;
+
+    #[test]
+    fn only_a_developer_may_skip_the_counts() {
+        assert!(uncounted(false).is_ok());
+        let refusal = uncounted(true).unwrap_err().to_string();
+        assert!(refusal.contains("valgrind is not installed"), "{refusal}");
+    }
 }
