@@ -2,7 +2,8 @@
 """What the broker holds: verify.py BOOTSTRAP TOPIC FROM_OFFSET..
 
 One FROM_OFFSET a partition. Prints `record PARTITION OFFSET VALUE` for each record from there to the end of the log,
-then `end PARTITION OFFSET` and `committed PARTITION OFFSET` for each partition.
+then `end PARTITION OFFSET` and `committed PARTITION OFFSET` for each partition; or `absent` where the broker has no such
+topic.
 """
 import os, sys, time
 
@@ -29,6 +30,9 @@ def patiently(call):
             time.sleep(0.2)
 
 
+if TOPIC not in patiently(lambda: consumer.list_topics(timeout=10)).topics:
+    print("absent", flush=True)
+    os._exit(0)
 parts = range(len(START))
 ends = [patiently(lambda p=p: consumer.get_watermark_offsets(TopicPartition(TOPIC, p), timeout=10))[1] for p in parts]
 open_parts = {p for p in parts if START[p] < ends[p]}

@@ -46,13 +46,24 @@ impl Table {
         })
     }
 
-    /// What `counted` has that is not within the tolerance of this table, a line each.
+    /// The rows whose name contains this.
+    pub(super) fn only(mut self, part: &str) -> Table {
+        self.rows.retain(|line| line.name.contains(part));
+        self
+    }
+
+    /// What `counted` has that is not within the tolerance of this table, or has no more, a line each.
     pub(super) fn moves(&self, counted: &Table) -> Vec<String> {
         let mut moves = Vec::new();
         for new in &counted.rows {
             match self.rows.iter().find(|line| line.name == new.name) {
                 Some(old) => moves.extend(old.moves(&new.cost)),
                 None => moves.push(format!("{}: no such row in the baseline", new.name)),
+            }
+        }
+        for old in &self.rows {
+            if !counted.rows.iter().any(|line| line.name == old.name) {
+                moves.push(format!("no longer counted: {}", old.name));
             }
         }
         moves
@@ -180,5 +191,13 @@ mod tests {
     fn a_row_without_a_baseline_is_a_move() {
         let moves = Table::default().moves(&table(1.0, 1.0, 1.0));
         assert_eq!(moves, ["a row: no such row in the baseline"]);
+    }
+
+    #[test]
+    fn a_row_of_the_baseline_that_is_not_counted_is_a_move() {
+        let moves = table(1.0, 1.0, 1.0).moves(&Table::default());
+        assert_eq!(moves, ["no longer counted: a row"]);
+        let asked_for = table(1.0, 1.0, 1.0).only("another");
+        assert_eq!(asked_for.moves(&Table::default()), [""; 0]);
     }
 }

@@ -59,20 +59,12 @@ impl History {
     /// Reads what was promised up to now, then what the broker holds, and lists every broken promise.
     pub(crate) fn check(&mut self, node: &Node, dir: &Path, topic: &str) -> Result<Vec<String>> {
         let promised = read_promised(dir)?;
-        let starts: Vec<String> = self
+        let starts: Vec<usize> = self
             .partitions
             .iter()
-            .map(|partition| partition.log.len().to_string())
+            .map(|partition| partition.log.len())
             .collect();
-        let output = Command::new(concat!(env!("CARGO_MANIFEST_DIR"), "/peers/crash/verify.py"))
-            .args([node.bootstrap(), topic])
-            .args(starts)
-            .output()
-            .context("cannot run peers/crash/verify.py")?;
-        if !output.status.success() {
-            bail!("{}", String::from_utf8_lossy(&output.stderr).trim());
-        }
-        let observed = parse_observed(&String::from_utf8(output.stdout)?, self.partitions.len())?;
+        let observed = observe(node, topic, &starts)?.with_context(|| format!("no topic {topic}"))?;
         Ok(self.judge(&promised, observed))
     }
 
@@ -152,8 +144,25 @@ impl PartitionHistory {
     }
 }
 
+/// What the broker holds of a topic from an offset of each partition on; `None` where it has no such topic.
+pub(crate) fn observe(node: &Node, topic: &str, starts: &[usize]) -> Result<Option<Observed>> {
+    let output = Command::new(concat!(env!("CARGO_MANIFEST_DIR"), "/peers/crash/verify.py"))
+        .args([node.bootstrap(), topic])
+        .args(starts.iter().map(usize::to_string))
+        .output()
+        .context("cannot run peers/crash/verify.py")?;
+    if !output.status.success() {
+        bail!("{}", String::from_utf8_lossy(&output.stderr).trim());
+    }
+    let text = String::from_utf8(output.stdout)?;
+    if text.trim() == "absent" {
+        return Ok(None);
+    }
+    parse_observed(&text, starts.len()).map(Some)
+}
+
 /// Whole lines only: the load may be writing the last one.
-fn read_lines(path: &Path) -> String {
+pub(crate) fn read_lines(path: &Path) -> String {
     let mut text = fs::read_to_string(path).unwrap_or_default();
     text.truncate(text.rfind('\n').map_or(0, |at| at + 1));
     text

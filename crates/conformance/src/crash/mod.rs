@@ -1,14 +1,16 @@
 //! Kills the broker and cuts its power under load, round after round, and checks that every promise was kept.
 //!
 //! A round: real clients write (idempotent, acks=all), consume in a group and commit; the broker dies; it starts again;
-//! everything acknowledged must be in its place, once and in order, and no committed offset may have gone back. The
-//! load goes on across the rounds, so that retries meet the recovered state of their producers. A ledger keeps what
-//! each round found; a campaign that was interrupted goes on where it stopped.
+//! everything acknowledged must be in its place, once and in order, and no committed offset may have gone back. Beside
+//! it a topic is written, deleted and made again under its name, over and over: nothing that was deleted may be seen
+//! again. The load goes on across the rounds, so that retries meet the recovered state of their producers. A ledger
+//! keeps what each round found; a campaign that was interrupted goes on where it stopped.
 
 mod history;
 mod ledger;
 mod load;
 mod power;
+mod remade;
 
 use std::path::Path;
 use std::time::Duration;
@@ -86,14 +88,17 @@ fn kills(binary: &Path, home: &Path, rounds: u32, moments: &mut Moments, ledger:
     for _ in 0..todo {
         load.go_on_for(moments.between(300, 2500))?;
         node.kill()?;
+        load.hold()?;
         node.start()?;
-        record(ledger, "kill", history.check(&node, &dir, TOPIC))?;
+        load.wait_until_held()?;
+        record(ledger, "kill", check(&mut history, &node, &dir))?;
+        load.release()?;
     }
     load.finish()?;
-    record(ledger, "kill-final", history.check(&node, &dir, TOPIC))?;
+    record(ledger, "kill-final", check(&mut history, &node, &dir))?;
     node.stop()?;
     node.start()?;
-    record(ledger, "stop-final", history.check(&node, &dir, TOPIC))
+    record(ledger, "stop-final", check(&mut history, &node, &dir))
 }
 
 /// Rounds of power cuts on one file system; some of them while the broker starts, and some right after a format.
@@ -117,6 +122,7 @@ fn cuts(binary: &Path, home: &Path, rounds: u32, moments: &mut Moments, ledger: 
     for round in 0..todo {
         load.go_on_for(moments.between(300, 2000))?;
         cut_power(&mut node, &image)?;
+        load.hold()?;
         if round % 3 == 1 {
             // The power goes once more while the broker recovers.
             node.launch()?;
@@ -124,7 +130,9 @@ fn cuts(binary: &Path, home: &Path, rounds: u32, moments: &mut Moments, ledger: 
             cut_power(&mut node, &image)?;
         }
         node.start()?;
-        record(ledger, "cut", history.check(&node, &dir, TOPIC))?;
+        load.wait_until_held()?;
+        record(ledger, "cut", check(&mut history, &node, &dir))?;
+        load.release()?;
         if round % 5 == 0 {
             record(
                 ledger,
@@ -134,8 +142,15 @@ fn cuts(binary: &Path, home: &Path, rounds: u32, moments: &mut Moments, ledger: 
         }
     }
     load.finish()?;
-    record(ledger, "cut-final", history.check(&node, &dir, TOPIC))?;
+    record(ledger, "cut-final", check(&mut history, &node, &dir))?;
     node.stop().map(|_| ())
+}
+
+/// Every promise that a restart broke, of either topic.
+fn check(history: &mut History, node: &Node, dir: &Path) -> Result<Vec<String>> {
+    let mut anomalies = history.check(node, dir, TOPIC)?;
+    anomalies.extend(remade::check(node, dir)?);
+    Ok(anomalies)
 }
 
 /// A node whose power goes the moment its directory is formatted must start, and so after a cut in its first start.
