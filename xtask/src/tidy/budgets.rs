@@ -15,12 +15,12 @@ const BUDGETS: &[(&str, &[&str], usize)] = &[
         5_100,
     ),
     ("coordinator", &["core/coordinator/"], 3_300),
-    ("broker", &["crates/broker/", "crates/transport/"], 11_800),
+    ("broker", &["crates/broker/", "crates/transport/"], 11_900),
     ("client", &["crates/client/"], 5_900),
     ("tools", &["crates/cli/"], 7_700),
-    ("proof", &["core/sim/", "crates/conformance/", "xtask/"], 8_600),
+    ("proof", &["core/sim/", "crates/conformance/", "xtask/"], 8_700),
     ("bench", &["bench/"], 1_900),
-    ("the whole house", &[""], 61_500),
+    ("the whole house", &[""], 62_000),
 ];
 
 /// How much of each budget is used, in words.

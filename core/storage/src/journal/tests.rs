@@ -1,3 +1,5 @@
+//! The journal over a simulated disk: what is read of it after what happened to it.
+
 use std::path::PathBuf;
 
 use bytes::Bytes;
