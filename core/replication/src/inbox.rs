@@ -67,6 +67,12 @@ impl<T> FetchInbox<T> {
         self.parked.take().map(|parked| parked.what)
     }
 
+    /// Takes the parked fetch if it is one that `chosen` says is meant.
+    pub fn unpark_if(&mut self, chosen: impl FnOnce(&T) -> bool) -> Option<T> {
+        let parked = self.parked.take_if(|parked| chosen(&parked.what));
+        parked.map(|parked| parked.what)
+    }
+
     /// The partitions that told something since the last call; counting begins anew.
     pub fn take_changed(&mut self) -> BTreeSet<SlotId> {
         self.gathered = 0;
@@ -109,7 +115,10 @@ mod tests {
         assert_eq!(inbox.tell(SlotId(1), Notice::Broken), Some("fetch"));
         inbox.take_changed();
         assert_eq!(inbox.park(1, 0, "next"), Ok(()));
-        assert_eq!(inbox.unpark(), Some("next"));
+        assert_eq!(inbox.unpark_if(|parked| *parked == "fetch"), None);
+        assert_eq!(inbox.unpark_if(|parked| *parked == "next"), Some("next"));
+        assert_eq!(inbox.park(1, 0, "last"), Ok(()));
+        assert_eq!(inbox.unpark(), Some("last"));
         assert_eq!(inbox.unpark(), None);
     }
 }

@@ -110,6 +110,12 @@ impl Broker {
         &self.listeners
     }
 
+    /// Its parts, for tests to look at.
+    #[cfg(test)]
+    pub(crate) fn node(&self) -> &Node {
+        &self.node
+    }
+
     /// What a part calls in an emergency.
     pub(crate) fn halt(&self) -> Arc<Halt> {
         self.node.halt.clone()

@@ -7,8 +7,8 @@ use std::cell::RefCell;
 
 use bytes::{BufMut, Bytes, BytesMut};
 use wire::records::{
-    BATCH_HEADER_SIZE, Batch, BatchError, BatchHeader, Codec, Compression, NewTimestamps, RecordRefs,
-    TimestampType, compress,
+    BATCH_HEADER_SIZE, Batch, BatchError, BatchHeader, Codec, Compression, NewTimestamps, RECORD_MIN_SIZE,
+    RecordRefs, TimestampType, compress,
 };
 
 use super::{AppendError, CompressedCheck, LogConfig, Origin, RecordFault};
@@ -72,7 +72,10 @@ impl Rules<'_> {
         let walk = client && (checked || self.config.cleanup.compact || target.is_some());
         let (walked, recoded) = match walk {
             true => self.walk_batch(&batch, target)?,
-            false => (None, None),
+            false => {
+                self.check_room(&batch)?;
+                (None, None)
+            }
         };
         let batch = recoded.unwrap_or(batch);
         let (timestamps, max_timestamp) = self.timestamps(batch.header(), walked)?;
@@ -122,6 +125,20 @@ impl Rules<'_> {
             return refused("a transactional batch without a producer id");
         }
         Ok(())
+    }
+
+    /// A client's records that are not counted are no more than could be, however small, in what may be decompressed:
+    /// the log's end moves by the count (rule 6).
+    fn check_room(&self, batch: &Batch) -> Result<(), AppendError> {
+        let stored = batch.bytes().len().saturating_sub(BATCH_HEADER_SIZE);
+        let room = self.config.decompression_limit.for_input(stored) / RECORD_MIN_SIZE;
+        let count = batch.header().record_count;
+        if self.origin != Origin::Client || usize::try_from(count).is_ok_and(|count| count <= room) {
+            return Ok(());
+        }
+        Err(AppendError::Batch(format!(
+            "{count} records, where at most {room} fit into what {stored} bytes may be decompressed to"
+        )))
     }
 
     /// Walks the records of a batch, and puts them in another codec where one is asked for.

@@ -23,7 +23,8 @@ pub use header::{
 };
 pub use prefix::{BatchPrefix, NewTimestamps};
 pub use record::{
-    HeaderRef, HeaderRefs, Record, RecordError, RecordHeader, RecordIter, RecordRef, RecordRefs,
+    HeaderRef, HeaderRefs, RECORD_MIN_SIZE, Record, RecordError, RecordHeader, RecordIter, RecordRef,
+    RecordRefs,
 };
 
 #[cfg(test)]

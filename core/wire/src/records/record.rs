@@ -56,6 +56,9 @@ pub enum RecordError {
     Legacy(&'static str),
 }
 
+/// The size of a record without key, value and headers: its length, attributes, deltas, lengths, count of headers.
+pub const RECORD_MIN_SIZE: usize = 7;
+
 /// A record, borrowed from the decompressed records of its batch.
 #[derive(Clone, Copy, Debug)]
 pub struct RecordRef<'a> {

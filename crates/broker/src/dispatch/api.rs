@@ -1,6 +1,6 @@
 //! What a handler is, and what it says about its API.
 
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use tokio::sync::oneshot;
 use wire::Request;
@@ -139,12 +139,21 @@ pub trait Handler: 'static {
     ) -> Reply<<Self::Request as Request>::Response>;
 }
 
+/// A request that waits for others, on behalf of a connection.
+pub trait Parked: Send + Sync {
+    /// Nobody waits for the answer any more: lets go of what it holds. Called on a network thread or a request handler,
+    /// at any time, perhaps while the request is being worked on; it must not block.
+    fn abandon(&self);
+}
+
 /// What a handler gives back.
 pub enum Reply<R> {
     /// The answer.
     Now(R),
     /// The answer comes through this channel. When its sender is dropped without one, the connection is closed.
     Later(oneshot::Receiver<R>),
+    /// The same from something that holds much while it waits: it is told when its connection ends before the answer.
+    Parked(oneshot::Receiver<R>, Weak<dyn Parked>),
     /// The rest may block: a request handler thread runs it.
     Blocking(Box<dyn FnOnce() -> Reply<R> + Send>),
     /// The client expects no answer (acks=0).

@@ -7,7 +7,7 @@ mod node;
 mod registry;
 mod serve;
 
-pub use api::{ApiSpec, Handler, Order, Place, Reply};
+pub use api::{ApiSpec, Handler, Order, Parked, Place, Reply};
 pub use context::{ANONYMOUS, ClientSoftware, ConnectionInfo, RequestContext};
 pub use listener::ListenerInfo;
 pub use node::{Node, now_ms, steady_ms};

@@ -3,9 +3,10 @@
 //! Nothing here waits and nothing knows sockets: the connection drives the [`Outcome`].
 
 use std::fmt;
-use std::sync::Arc;
+use std::pin::Pin;
 use std::sync::atomic::Ordering;
-use std::task::{Context, Poll};
+use std::sync::{Arc, Weak};
+use std::task::{Context, Poll, ready};
 
 use bytes::Bytes;
 use tokio::sync::oneshot;
@@ -13,7 +14,7 @@ use wire::api::ApiKey;
 use wire::header::{RequestHeader, ResponseHeader};
 use wire::{DecodeError, EncodeError, Message, Reader, Segment, Writer};
 
-use super::api::{Handler, Order, Place, Reply};
+use super::api::{Handler, Order, Parked, Place, Reply};
 use super::context::{ConnectionInfo, RequestContext};
 use super::node::Node;
 use super::registry::{Api, ApiTable, ServeApi};
@@ -152,7 +153,16 @@ pub(super) fn serve<H: Handler>(node: &Arc<Node>, context: RequestContext, mut b
 fn outcome<R: Message + Send + 'static>(head: Head, reply: Reply<R>) -> Outcome {
     match reply {
         Reply::Now(response) => encode(head, &response),
-        Reply::Later(receiver) => Outcome::Pending(Box::new(Later { head, receiver })),
+        Reply::Later(receiver) => Outcome::Pending(Box::new(Later {
+            head,
+            receiver,
+            parked: None,
+        })),
+        Reply::Parked(receiver, parked) => Outcome::Pending(Box::new(Later {
+            head,
+            receiver,
+            parked: Some(parked),
+        })),
         Reply::Blocking(work) => Outcome::Blocking(Box::new(move || outcome(head, work()))),
         Reply::None => Outcome::Nothing,
         Reply::Close(reason) => Outcome::Close(CloseReason::Handler(reason)),
@@ -196,12 +206,23 @@ fn encode<R: Message>(head: Head, response: &R) -> Outcome {
 struct Later<R> {
     head: Head,
     receiver: oneshot::Receiver<R>,
+    /// Who is told when this is dropped without the answer. Weak: an answer that waits for its turn keeps only itself.
+    parked: Option<Weak<dyn Parked>>,
+}
+
+impl<R> Drop for Later<R> {
+    fn drop(&mut self) {
+        if let Some(parked) = self.parked.take().and_then(|parked| parked.upgrade()) {
+            parked.abandon();
+        }
+    }
 }
 
 impl<R: Message + Send> Pending for Later<R> {
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<Outcome> {
-        let receiver = std::pin::Pin::new(&mut self.receiver);
-        receiver.poll(context).map(|response| match response {
+        let response = ready!(Pin::new(&mut self.receiver).poll(context));
+        self.parked = None;
+        Poll::Ready(match response {
             Ok(response) => encode(self.head, &response),
             Err(_) => Outcome::Close(CloseReason::Abandoned),
         })

@@ -10,6 +10,8 @@ use storage::{Disk, RealDisk};
 use tempfile::TempDir;
 use tokio::sync::oneshot;
 use wire::header::{RequestHeader, ResponseHeader};
+use wire::messages::create_topics::{CreatableTopic, CreateTopicsRequest};
+use wire::messages::fetch::{FetchPartition, FetchRequest, FetchTopic};
 use wire::messages::heartbeat::{HeartbeatRequest, HeartbeatResponse};
 use wire::messages::leave_group::{LeaveGroupRequest, LeaveGroupResponse};
 use wire::messages::produce::{ProduceRequest, ProduceResponse};
@@ -127,6 +129,10 @@ struct Fixture {
 
 impl Fixture {
     fn start(more: &[(&str, &str)]) -> Fixture {
+        Fixture::serving(APIS, more)
+    }
+
+    fn serving(apis: &'static [Api], more: &[(&str, &str)]) -> Fixture {
         let dir = tempfile::tempdir().unwrap();
         let log_dir = dir.path().join("data").display().to_string();
         let least = [
@@ -144,7 +150,7 @@ impl Fixture {
         let disk: Arc<dyn Disk> = Arc::new(RealDisk);
         format(&disk, &config, &FormatOptions::standalone("test"), now_ms()).unwrap();
         Fixture {
-            broker: Broker::start_serving(config, APIS).unwrap(),
+            broker: Broker::start_serving(config, apis).unwrap(),
             _dir: dir,
         }
     }
@@ -360,6 +366,69 @@ fn an_abandoned_answer_closes_the_connection() {
     wait_for_starts("abandoned", 1);
     PARKED.lock().retain(|(name, _)| name != "abandoned1");
     assert_eq!(client.receive(), None);
+}
+
+/// A fetch of all those partitions that waits for a minute.
+fn patient_fetch(partitions: i32) -> FetchRequest {
+    let partition = |partition| FetchPartition {
+        partition,
+        partition_max_bytes: 1 << 20,
+        ..FetchPartition::default()
+    };
+    FetchRequest {
+        max_wait_ms: 60_000,
+        min_bytes: 1,
+        topics: vec![FetchTopic {
+            topic: "orders".into(),
+            partitions: (0..partitions).map(partition).collect(),
+            ..FetchTopic::default()
+        }],
+        ..FetchRequest::default()
+    }
+}
+
+#[test]
+fn what_a_connection_waits_for_is_let_go_of_when_it_ends() {
+    const PARTITIONS: i32 = 20;
+    let fixture = Fixture::serving(crate::handlers::APIS, &[]);
+    let topic = CreatableTopic {
+        name: "orders".into(),
+        num_partitions: PARTITIONS,
+        replication_factor: 1,
+        ..CreatableTopic::default()
+    };
+    let create = CreateTopicsRequest {
+        topics: vec![topic],
+        timeout_ms: 10_000,
+        ..CreateTopicsRequest::default()
+    };
+    let mut other = fixture.connect();
+    other.send(7, &create);
+    assert_eq!(other.receive(), Some(1));
+    let replicas = &fixture.broker.node().replicas;
+    let watches = || -> usize {
+        let partitions = (0..PARTITIONS).map(|index| replicas.partition("orders", index).unwrap());
+        partitions.map(|partition| partition.watches()).sum()
+    };
+    let wait_for_watches = |count| {
+        // Much less than the fetches wait.
+        let deadline = std::time::Instant::now() + PATIENCE;
+        while watches() != count {
+            assert!(std::time::Instant::now() < deadline, "{} are left", watches());
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    };
+    other.send(12, &patient_fetch(1));
+    let mut clients: Vec<Client> = (0..3).map(|_| fixture.connect()).collect();
+    for client in &mut clients {
+        // The second waits behind the first.
+        client.send(12, &patient_fetch(PARTITIONS));
+        client.send(12, &patient_fetch(PARTITIONS));
+    }
+    wait_for_watches(121);
+    drop(clients);
+    wait_for_watches(1);
+    other.assert_silent();
 }
 
 #[test]

@@ -22,7 +22,7 @@ use super::partition::HostedPartition;
 use super::table::{Hosted, TopicKey, Topics};
 use super::timers::AtStop;
 use super::waiting::WatchToken;
-use crate::dispatch::steady_ms;
+use crate::dispatch::{Parked, steady_ms};
 
 /// A partition in a fetch.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -133,7 +133,21 @@ pub(crate) struct Round {
     tells: Tells,
     deadline_ms: i64,
     timer: OnceLock<DeadlineKey>,
+    /// The connection that asked has ended.
+    abandoned: AtomicBool,
     reply: Mutex<Option<FetchReply>>,
+}
+
+impl Parked for Round {
+    fn abandon(&self) {
+        // Before the look into the inbox: who is about to park looks here after it has.
+        self.abandoned.store(true, Ordering::Release);
+        let is_this = |parked: &Arc<Round>| std::ptr::eq(Arc::as_ptr(parked), self);
+        let parked = self.session.inbox().unpark_if(is_this);
+        if let Some(round) = parked {
+            round.give_up(self.session.state.lock());
+        }
+    }
 }
 
 impl FetchSession {
@@ -235,6 +249,7 @@ impl Round {
             tells,
             deadline_ms: steady_ms().saturating_add(limits.max_wait_ms),
             timer: OnceLock::new(),
+            abandoned: AtomicBool::new(false),
             reply: Mutex::new(Some(reply)),
         })
     }
@@ -253,6 +268,9 @@ impl Round {
     fn run(self: &Arc<Self>, must_answer: bool) {
         let mut state = self.session.state.lock();
         loop {
+            if self.is_abandoned() {
+                return self.give_up(state);
+            }
             let changed = self.session.inbox().take_changed();
             state.read(self, changed);
             let too_late = || must_answer || steady_ms() >= self.deadline_ms || self.replicas.is_stopping();
@@ -267,8 +285,9 @@ impl Round {
                 .session
                 .inbox()
                 .park(self.limits.min_bytes, state.found_bytes(), self.clone());
-            // The timer may have come before the parking, and found nobody.
-            if parked.is_err() || too_late() && self.session.inbox().unpark().is_some() {
+            // The timer, or the end of the connection, may have come before the parking, and found nobody.
+            let overtaken = || too_late() || self.is_abandoned();
+            if parked.is_err() || overtaken() && self.session.inbox().unpark().is_some() {
                 continue;
             }
             return;
@@ -295,11 +314,7 @@ impl Round {
     fn answer(&self, mut state: MutexGuard<'_, SessionState>) {
         let partitions = state.tell(self);
         drop(state);
-        self.session.tidy();
-        if let Some(key) = self.timer.get() {
-            self.replicas.timers().remove(*key);
-        }
-        if let Some(reply) = self.reply.lock().take() {
+        if let Some(reply) = self.end() {
             let session_id = self.session.id.get().copied().unwrap_or(0);
             reply(FetchAnswer {
                 session_id,
@@ -307,6 +322,26 @@ impl Round {
                 partitions,
             });
         }
+    }
+
+    fn is_abandoned(&self) -> bool {
+        self.abandoned.load(Ordering::Acquire)
+    }
+
+    /// Ends without an answer. The client was told nothing: a session that is kept looks at the same partitions again.
+    fn give_up(&self, mut state: MutexGuard<'_, SessionState>) {
+        state.found.clear();
+        drop(state);
+        drop(self.end());
+    }
+
+    /// Lets go of what the round holds, and gives back whom to answer.
+    fn end(&self) -> Option<FetchReply> {
+        self.session.tidy();
+        if let Some(key) = self.timer.get() {
+            self.replicas.timers().remove(*key);
+        }
+        self.reply.lock().take()
     }
 }
 

@@ -196,7 +196,7 @@ impl Drop for Fixture {
 pub(crate) fn answer<R>(reply: Reply<R>) -> R {
     match reply {
         Reply::Now(response) => response,
-        Reply::Later(receiver) => receiver.blocking_recv().unwrap(),
+        Reply::Later(receiver) | Reply::Parked(receiver, _) => receiver.blocking_recv().unwrap(),
         Reply::Blocking(work) => answer(work()),
         Reply::None => panic!("no answer"),
         Reply::Close(why) => panic!("the connection is closed: {why}"),

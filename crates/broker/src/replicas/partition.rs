@@ -258,6 +258,12 @@ impl HostedPartition {
         }
     }
 
+    /// How many fetches watch it.
+    #[cfg(test)]
+    pub(crate) fn watches(&self) -> usize {
+        self.with(|replica, _| replica.waiting().1).unwrap_or(0)
+    }
+
     /// Looks up an offset. May wait for the disk where records have to be read.
     pub(crate) fn find_offset(
         &self,

@@ -445,6 +445,33 @@ fn trusted_producers_may_have_compressed_records_unread() {
 }
 
 #[test]
+fn row_26_a_count_that_no_decompression_could_bear_out_is_invalid_unread_too() {
+    let mut log = new_log(LogConfig {
+        compressed_check: CompressedCheck::Header,
+        ..small()
+    });
+    let one = with(
+        BatchBuilder::new().with_compression(Compression::of(Codec::Lz4)),
+        &["a"],
+    );
+    let claiming = |count: i32| {
+        with_header(&one, |header| {
+            header.record_count = count;
+            header.last_offset_delta = count - 1;
+        })
+    };
+    let unpacked = small()
+        .decompression_limit
+        .for_input(one.len() - BATCH_HEADER_SIZE);
+    let most = i32::try_from(unpacked / 7).unwrap();
+    for count in [most + 1, i32::MAX] {
+        assert_eq!(code(&mut log, &claiming(count)), ErrorCode::InvalidRecord);
+    }
+    append(&mut log, &claiming(most));
+    assert_eq!(log.log_end_offset(), Offset(most.into()));
+}
+
+#[test]
 fn rule_16_batches_larger_than_a_segment_are_refused() {
     let mut log = new_log(LogConfig {
         segment_bytes: 100,

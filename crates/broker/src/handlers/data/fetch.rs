@@ -9,7 +9,7 @@
 
 mod answer;
 
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use model::{ErrorCode, LeaderEpoch, Offset, Uuid};
 use replication::{Isolation, PartitionFetch, SessionRequest, TopicNaming};
@@ -20,7 +20,7 @@ use wire::messages::fetch::{FetchPartition, FetchRequest, FetchResponse};
 use answer::{refuse_all, response};
 
 use crate::dispatch::{ApiSpec, Handler, Node, Reply, RequestContext};
-use crate::replicas::{FetchKey, FetchLimits, FetchParts, Prepared, Replicas, TopicKey};
+use crate::replicas::{FetchKey, FetchLimits, FetchParts, Prepared, Replicas, Round, TopicKey};
 
 /// The first version that names topics by id.
 const TOPIC_ID_VERSION: i16 = 13;
@@ -58,15 +58,15 @@ pub(super) fn fetch(replicas: &Arc<Replicas>, version: i16, request: &FetchReque
     let reply = Box::new(move |answer| drop(sender.send(response(answer))));
     match replicas.prepare_fetch(parts, reply) {
         Prepared::Answered => Reply::Later(receiver),
-        Prepared::Warm(round) => {
-            round.start();
-            Reply::Later(receiver)
-        }
-        Prepared::Cold(round) => Reply::Blocking(Box::new(move || {
-            round.start();
-            Reply::Later(receiver)
-        })),
+        Prepared::Warm(round) => start(&round, receiver),
+        Prepared::Cold(round) => Reply::Blocking(Box::new(move || start(&round, receiver))),
     }
+}
+
+fn start(round: &Arc<Round>, receiver: oneshot::Receiver<FetchResponse>) -> Reply<FetchResponse> {
+    let parked: Weak<Round> = Arc::downgrade(round);
+    round.start();
+    Reply::Parked(receiver, parked)
 }
 
 fn parts(request: &FetchRequest, version: i16, max_bytes: i32) -> FetchParts {

@@ -276,7 +276,7 @@ fn a_fetch_waits_for_min_bytes_and_counts_them_over_appends() {
         min_bytes: 3 * one,
         ..fetch_request("orders", 0)
     };
-    let Reply::Later(mut waiting) = fetch(fixture.replicas(), NEWEST_FETCH, &patient) else {
+    let Reply::Parked(mut waiting, _) = fetch(fixture.replicas(), NEWEST_FETCH, &patient) else {
         panic!()
     };
     for _ in 0..2 {
@@ -307,6 +307,47 @@ fn a_fetch_that_waits_is_answered_when_its_partition_goes_away() {
     assert_eq!(
         first(answer(waiting)).error_code,
         ErrorCode::UnknownTopicOrPartition as i16
+    );
+}
+
+#[test]
+fn a_round_nobody_waits_for_is_let_go_of_and_its_session_goes_on() {
+    let fixture = with_quiet_topic();
+    let watches = || {
+        let partition = |name, index| fixture.replicas().partition(name, index).unwrap();
+        [("orders", 0), ("quiet", 0), ("quiet", 1)].map(|(name, index)| partition(name, index).watches())
+    };
+    let patient = FetchRequest {
+        max_wait_ms: 60_000,
+        ..fetch_request("quiet", 0)
+    };
+    let Reply::Parked(_, parked) = fetch(fixture.replicas(), NEWEST_FETCH, &patient) else {
+        panic!()
+    };
+    assert_eq!(watches(), [0, 1, 0]);
+    parked.upgrade().unwrap().abandon();
+    assert_eq!(watches(), [0, 0, 0]);
+    assert!(parked.upgrade().is_none(), "nothing holds it, no timer either");
+
+    let (session, _) = FetchSession::open(&fixture);
+    let mut round = session.round(1, vec![fetch_topic("orders", &[(0, 1)])], 60_000);
+    round.min_bytes = 1 << 20;
+    let Reply::Parked(_, parked) = fetch(fixture.replicas(), NEWEST_FETCH, &round) else {
+        panic!()
+    };
+    send(&fixture, batch(1));
+    only(answer(produce(
+        fixture.replicas(),
+        NEWEST_PRODUCE,
+        request("quiet", 1, Some(batch(2)), -1),
+    )));
+    parked.upgrade().unwrap().abandon();
+    assert!(parked.upgrade().is_none());
+    let told = partitions(session.ask(2, vec![]));
+    assert_eq!(
+        told.iter().map(count_of).collect::<Vec<_>>(),
+        [1, 2],
+        "what came meanwhile is told in the next round"
     );
 }
 
@@ -465,6 +506,6 @@ fn what_is_older_than_this_process_is_read_by_a_request_handler() {
     assert_eq!(count_of(&first(answer(cold))), 3);
     send(&fixture, batch(1));
     let warm = fetch(fixture.replicas(), NEWEST_FETCH, &fetch_request("orders", 3));
-    assert!(matches!(warm, Reply::Later(_)));
+    assert!(matches!(warm, Reply::Parked(..)));
     assert_eq!(count_of(&first(answer(warm))), 1);
 }
