@@ -74,6 +74,8 @@ fn ceiling() -> Result<()> {
 /// Bans, licences and sources; the database of advisories is left to those who can fetch it.
 fn deny() -> Result<()> {
     if has_subcommand("deny") {
+        // It looks at what other platforms need too, which a build has not fetched.
+        run(&mut cargo("fetch --locked --quiet"))?;
         return run(&mut cargo("deny --offline check bans licenses sources"));
     }
     eprintln!("skipped: cargo-deny is not installed (cargo install cargo-deny --locked)");
