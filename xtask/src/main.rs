@@ -30,7 +30,9 @@ const HELP: &str = "cargo xtask CHORE
   fuzz [--runs N] [TARGET..]
                           fuzz campaign up to N executions a target (default 1,000,000) of this commit
 
-Campaigns (crash, interop, conformance, sim, fuzz) note what they found in campaigns/NAME.tsv.
+Campaigns (crash, interop, conformance, sim, fuzz) note what they found in campaigns/NAME.tsv. What their ARGS are say
+`target/release/conformance CHORE --help` and `target/release/gracchus-sim --help`, once built. The first run of a chore
+builds what it needs, optimized: minutes on two cores.
 ";
 
 fn main() -> ExitCode {
@@ -52,6 +54,11 @@ fn chore() -> Result<()> {
     };
     match (chore, rest) {
         ("help" | "--help" | "-h", _) => {
+            print!("{HELP}");
+            Ok(())
+        }
+        // Nothing is built, run or noted for somebody who asks what there is.
+        (_, rest) if rest.iter().any(|word| word == "--help" || word == "-h") => {
             print!("{HELP}");
             Ok(())
         }

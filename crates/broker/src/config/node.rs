@@ -437,8 +437,12 @@ fn check_inter_broker_listener(reader: &Reader<'_>, listeners: &Listeners) -> Re
 }
 
 fn log_dirs(reader: &Reader<'_>) -> Result<Vec<PathBuf>, ConfigError> {
-    let given = match reader.list("log.dirs")? {
-        Some(dirs) => dirs,
+    let given = match reader.value("log.dirs")? {
+        Some(Value::List(dirs)) if dirs.is_empty() => {
+            return Err(invalid("log.dirs", "", "it must name at least one directory"));
+        }
+        Some(Value::List(dirs)) => dirs,
+        Some(_) => Vec::new(),
         None => reader.list("log.dir")?.unwrap_or_default(),
     };
     let mut dirs: Vec<PathBuf> = Vec::new();
@@ -613,6 +617,7 @@ mod tests {
         assert!(error(&[("controller.quorum.voters", "1")]).contains("id@host:port"));
         assert!(error(&[("broker.id", "2")]).contains("must equal node.id=1"));
         assert!(error(&[("log.dirs", "/a,/a")]).contains("named once"));
+        assert!(error(&[("log.dirs", "")]).contains("at least one directory"));
         assert!(error(&[("inter.broker.listener.name", "NONE")]).contains("advertised"));
         assert!(error(&[("max.connections.per.ip.overrides", "localhost")]).contains("address:number"));
         assert!(error(&[("group.min.session.timeout.ms", "9000000")]).contains("must not exceed"));

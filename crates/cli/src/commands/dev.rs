@@ -7,7 +7,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::Context as _;
 use broker::Broker;
-use broker::config::{NodeConfig, Properties};
+use broker::config::{NodeConfig, Properties, unknown_keys};
 use broker::format::{FormatOptions, IfFormatted, format, new_id};
 use clap::Args;
 use storage::{Disk, RealDisk};
@@ -22,7 +22,7 @@ pub(crate) struct DevArgs {
     /// The address to serve
     #[arg(long, default_value = "localhost")]
     host: String,
-    /// The folder for all data; formatted when it is empty or not there
+    /// The folder for all data; made and formatted when it is empty or not there
     #[arg(short, long, value_name = "FOLDER", default_value = "./gracchus-data")]
     data_dir: PathBuf,
     /// A setting of the node under Kafka's name; may be given several times
@@ -32,7 +32,11 @@ pub(crate) struct DevArgs {
 
 pub(crate) fn run(args: &DevArgs) -> anyhow::Result<()> {
     log_to_stdout("warn");
-    let config = NodeConfig::from_properties(args.properties())?;
+    let properties = args.properties();
+    for unknown in unknown_keys(&properties) {
+        tracing::warn!("{unknown}");
+    }
+    let config = NodeConfig::from_properties(properties)?;
     let is_new = args.format_if_empty(&config)?;
     ended(broker::serve_and(config, |broker| {
         // Who started this may have closed its output: the broker serves all the same.
@@ -72,8 +76,16 @@ impl DevArgs {
         if self.data_dir.join("meta.properties").exists() {
             return Ok(false);
         }
+        let folder = self.data_dir.display();
         std::fs::create_dir_all(&self.data_dir)
-            .with_context(|| format!("the folder {} cannot be made", self.data_dir.display()))?;
+            .with_context(|| format!("the folder {folder} cannot be made"))?;
+        let mut held = std::fs::read_dir(&self.data_dir)
+            .with_context(|| format!("the folder {folder} cannot be read"))?;
+        if held.next().is_some() {
+            anyhow::bail!(
+                "{folder} holds something, but no broker's data (meta.properties); choose another with --data-dir"
+            );
+        }
         let disk: Arc<dyn Disk> = Arc::new(RealDisk);
         let options = FormatOptions {
             if_formatted: IfFormatted::Skip,
@@ -133,6 +145,11 @@ mod tests {
         let meta = std::fs::read_to_string(data_dir.join("meta.properties")).unwrap();
         assert!(meta.contains("node.id=1"), "{meta}");
         assert!(!args.format_if_empty(&config).unwrap());
+        // What belongs to somebody else is left alone.
+        std::fs::rename(data_dir.join("meta.properties"), data_dir.join("notes.txt")).unwrap();
+        let refused = args.format_if_empty(&config).unwrap_err().to_string();
+        assert!(refused.contains("--data-dir"), "{refused}");
+        std::fs::rename(data_dir.join("notes.txt"), data_dir.join("meta.properties")).unwrap();
         assert_eq!(
             std::fs::read_to_string(data_dir.join("meta.properties")).unwrap(),
             meta

@@ -12,7 +12,7 @@ use wire::records::RecordHeader;
 
 use crate::args::{Format, key_value};
 use crate::commands::topic::ClusterArgs;
-use crate::failure::Usage;
+use crate::failure::{Exit, Usage};
 use crate::signals::StopSignals;
 
 /// Lines read ahead, and records on their way of which the answer is awaited.
@@ -58,12 +58,16 @@ pub(crate) async fn run(args: ProduceArgs) -> anyhow::Result<()> {
         }
     }
     let client = args.cluster.connect.client_with(Some(&mut config)).await?;
-    let stop = StopSignals::listen()?;
+    let mut stop = StopSignals::listen()?;
     let producer = Producer::new(client, config);
     let outcome = match args.value.clone() {
-        Some(value) => send_one(&producer, args.record(value.into_bytes())?)
-            .await
-            .map(|()| 1),
+        Some(value) => {
+            let record = args.record(value.into_bytes())?;
+            tokio::select! {
+                sent = send_one(&producer, record) => sent.map(|()| 1),
+                code = stop.stopped() => return Err(Exit(code).into()),
+            }
+        }
         None => {
             if io::stdin().is_terminal() {
                 eprintln!("each line is a record; Ctrl-D ends");
