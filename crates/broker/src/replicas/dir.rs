@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering};
 
 use model::{Offset, TopicPartition, Uuid};
 use parking_lot::{Condvar, Mutex};
+use rustix::io::Errno;
 use storage::{LogDir, OffsetMap};
 
 use super::journal::DirJournal;
@@ -289,9 +290,16 @@ pub(super) fn is_out_of_space(error: &io::Error) -> bool {
 }
 
 pub(super) fn is_out_of_descriptors(error: &io::Error) -> bool {
-    use rustix::io::Errno;
-    let errno = error.raw_os_error().map(Errno::from_raw_os_error);
-    matches!(errno, Some(Errno::MFILE | Errno::NFILE | Errno::NOMEM))
+    has_no_descriptor(error) || errno(error) == Some(Errno::NOMEM)
+}
+
+/// Opening failed, not syncing: unlike want of memory this cannot be the answer to a sync.
+pub(super) fn has_no_descriptor(error: &io::Error) -> bool {
+    matches!(errno(error), Some(Errno::MFILE | Errno::NFILE))
+}
+
+fn errno(error: &io::Error) -> Option<Errno> {
+    error.raw_os_error().map(Errno::from_raw_os_error)
 }
 
 impl std::fmt::Debug for HostedDir {

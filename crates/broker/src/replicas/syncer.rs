@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use storage::Unsynced;
 
-use super::dir::HostedDir;
+use super::dir::{HostedDir, has_no_descriptor};
 use super::journal::Journaled;
 use super::partition::HostedPartition;
 
@@ -151,11 +151,4 @@ impl HostedDir {
         }
         Ok(())
     }
-}
-
-/// Opening failed, not syncing: unlike other shortages this one cannot be the answer to a sync.
-fn has_no_descriptor(error: &std::io::Error) -> bool {
-    use rustix::io::Errno;
-    let errno = error.raw_os_error().map(Errno::from_raw_os_error);
-    matches!(errno, Some(Errno::MFILE | Errno::NFILE))
 }
