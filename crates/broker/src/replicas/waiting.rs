@@ -5,9 +5,9 @@
 
 use std::sync::Arc;
 
-use replication::{Notice, ProduceOutcome, Replica, SlotId, Woken};
+use replication::{ProduceOutcome, Replica, SlotId, Woken};
 
-use super::fetch::FetchSession;
+use super::fetch::{FetchSession, Round};
 use super::produce::PendingProduce;
 
 /// What waits for a partition's high watermark.
@@ -44,8 +44,10 @@ pub(crate) type HostedReplica = Replica<ProduceToken, WatchToken>;
 /// What a replica of this broker gives back.
 pub(crate) type Wakes = Vec<Woken<ProduceToken, WatchToken>>;
 
-/// Lets go on who can.
+/// Lets go on who can. Sessions hear of a change before the write that made it is answered: who was acknowledged finds
+/// in the next round of any session what was written.
 pub(crate) fn wake(woken: Wakes) {
+    let ready: Vec<Arc<Round>> = woken.iter().filter_map(tell).collect();
     for woken in woken {
         match woken {
             Woken::Produce {
@@ -56,14 +58,18 @@ pub(crate) fn wake(woken: Wakes) {
                 token: ProduceToken::Internal(then),
                 outcome,
             } => then(outcome),
-            Woken::Fetch { token, notice } => tell(&token, notice),
+            Woken::Fetch { .. } => {}
         }
+    }
+    for round in ready {
+        round.go_on();
     }
 }
 
-fn tell(token: &WatchToken, notice: Notice) {
-    let ready = token.session.inbox().tell(token.slot, notice);
-    if let Some(round) = ready {
-        round.go_on();
+/// Tells the session that watches. Returns its round if that can go on.
+fn tell(woken: &Woken<ProduceToken, WatchToken>) -> Option<Arc<Round>> {
+    match woken {
+        Woken::Fetch { token, notice } => token.session.inbox().tell(token.slot, *notice),
+        Woken::Produce { .. } => None,
     }
 }

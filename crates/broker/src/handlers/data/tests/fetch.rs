@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use model::Uuid;
+use storage::Origin;
 use wire::messages::fetch::{ForgottenTopic, ReplicaState};
 
 use super::*;
@@ -349,6 +350,24 @@ fn a_round_nobody_waits_for_is_let_go_of_and_its_session_goes_on() {
         [1, 2],
         "what came meanwhile is told in the next round"
     );
+}
+
+#[test]
+fn who_is_acknowledged_finds_in_the_next_round_what_was_written() {
+    let fixture = with_quiet_topic();
+    let (session, _) = FetchSession::open(&fixture);
+    let round = session.round(1, vec![fetch_topic("orders", &[(0, 1)])], 0);
+    let replicas = fixture.replicas().clone();
+    let (told, counts) = std::sync::mpsc::channel();
+    let partition = fixture.replicas().partition("quiet", 1).unwrap();
+    partition
+        .append_internal(&batch(2), Origin::Client, now_ms(), move |_| {
+            let partitions = partitions(answer(fetch(&replicas, NEWEST_FETCH, &round)));
+            told.send(partitions.iter().map(count_of).collect::<Vec<_>>())
+                .unwrap();
+        })
+        .unwrap();
+    assert_eq!(counts.recv().unwrap(), [2]);
 }
 
 #[test]
