@@ -1,10 +1,12 @@
 //! The command line of `gracchus`: the subcommands and what they have in common.
 
+use std::io::IsTerminal as _;
 use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::{Args, CommandFactory as _, Parser, Subcommand, ValueEnum};
 use client::{Client, ClientConfig, SettingTarget, apply_settings};
+use tracing_subscriber::EnvFilter;
 
 use crate::commands::{consume, dev, group, log, perf, produce, server, storage, topic};
 use crate::{failure, reference};
@@ -147,6 +149,7 @@ pub(crate) fn run(arguments: &[String]) -> ExitCode {
 
 /// Runs a tool to its end on one thread.
 pub(crate) fn with_runtime<T>(work: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {
+    log_to_stderr();
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
@@ -154,6 +157,20 @@ pub(crate) fn with_runtime<T>(work: impl Future<Output = anyhow::Result<T>>) -> 
     // A read of the terminal may be under way on a thread of its own; it must not hold up the end.
     runtime.shutdown_background();
     outcome
+}
+
+/// What the client has to say beside results goes to the error output: warnings, or what `GRACCHUS_LOG` chooses.
+fn log_to_stderr() {
+    let filter = EnvFilter::try_from_env("GRACCHUS_LOG").unwrap_or_else(|_| EnvFilter::new("warn"));
+    let lines = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_target(false);
+    // A second runtime in one process finds it there.
+    let _ = lines
+        .with_writer(std::io::stderr)
+        .with_ansi(std::io::stderr().is_terminal())
+        .without_time()
+        .try_init();
 }
 
 #[cfg(test)]
