@@ -4,7 +4,9 @@ use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
-use broker::config::{NodeConfig, Properties, environment_properties, read_properties, unknown_keys};
+use broker::config::{
+    NodeConfig, Properties, environment_properties, keys_without_effect, read_properties, unknown_keys,
+};
 use broker::{Exit, StartError};
 use clap::Args;
 use tracing_subscriber::EnvFilter;
@@ -34,10 +36,19 @@ pub(crate) fn node_config(file: &Path, overrides: &[(String, String)]) -> anyhow
         |(key, value)| Some((key.into_string().ok()?, value.into_string().ok()?)),
     )));
     properties.extend(overrides.iter().cloned());
-    for unknown in unknown_keys(&properties) {
+    warn_of_idle_keys(&properties);
+    NodeConfig::from_properties(properties).with_context(|| format!("{} describes no node", file.display()))
+}
+
+/// Names the settings that do nothing: each that nobody knows, and in one line those that this version does not act on.
+pub(crate) fn warn_of_idle_keys(properties: &Properties) {
+    for unknown in unknown_keys(properties) {
         tracing::warn!("{unknown}");
     }
-    NodeConfig::from_properties(properties).with_context(|| format!("{} describes no node", file.display()))
+    let idle = keys_without_effect(properties);
+    if !idle.is_empty() {
+        tracing::warn!("set, but without effect in this version: {}", idle.join(", "));
+    }
 }
 
 /// How a node ended, as the end of its process.
