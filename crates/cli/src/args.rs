@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use clap::{Args, CommandFactory as _, Parser, Subcommand, ValueEnum};
 use client::{Client, ClientConfig, SettingTarget, apply_settings};
-use tracing_subscriber::EnvFilter;
 
 use crate::commands::{consume, dev, group, log, perf, produce, server, storage, topic};
 use crate::{failure, reference};
@@ -161,9 +160,8 @@ pub(crate) fn with_runtime<T>(work: impl Future<Output = anyhow::Result<T>>) -> 
 
 /// What the client has to say beside results goes to the error output: warnings, or what `GRACCHUS_LOG` chooses.
 fn log_to_stderr() {
-    let filter = EnvFilter::try_from_env("GRACCHUS_LOG").unwrap_or_else(|_| EnvFilter::new("warn"));
     let lines = tracing_subscriber::fmt()
-        .with_env_filter(filter)
+        .with_env_filter(server::log_filter("warn"))
         .with_target(false);
     // A second runtime in one process finds it there.
     let _ = lines

@@ -59,12 +59,16 @@ pub(crate) fn ended(exit: Result<Exit, StartError>) -> anyhow::Result<()> {
     }
 }
 
+/// What `GRACCHUS_LOG` chooses, else what is at `level`. Of what it cannot mean the error output speaks.
+pub(crate) fn log_filter(level: &str) -> EnvFilter {
+    EnvFilter::new(std::env::var("GRACCHUS_LOG").as_deref().unwrap_or(level))
+}
+
 /// What a server does goes to the standard output, as with Kafka; `GRACCHUS_LOG` chooses what instead of `level`
 /// (`debug`, `broker=trace`).
 pub(crate) fn log_to_stdout(level: &str) {
-    let filter = EnvFilter::try_from_env("GRACCHUS_LOG").unwrap_or_else(|_| EnvFilter::new(level));
     tracing_subscriber::fmt()
-        .with_env_filter(filter)
+        .with_env_filter(log_filter(level))
         .with_ansi(std::io::stdout().is_terminal())
         .with_target(false)
         .init();
