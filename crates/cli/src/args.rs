@@ -1,5 +1,6 @@
 //! The command line of `gracchus`: the subcommands and what they have in common.
 
+use std::io::IsTerminal as _;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -147,6 +148,7 @@ pub(crate) fn run(arguments: &[String]) -> ExitCode {
 
 /// Runs a tool to its end on one thread.
 pub(crate) fn with_runtime<T>(work: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {
+    log_to_stderr();
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
@@ -154,6 +156,19 @@ pub(crate) fn with_runtime<T>(work: impl Future<Output = anyhow::Result<T>>) -> 
     // A read of the terminal may be under way on a thread of its own; it must not hold up the end.
     runtime.shutdown_background();
     outcome
+}
+
+/// What the client has to say beside results goes to the error output: warnings, or what `GRACCHUS_LOG` chooses.
+fn log_to_stderr() {
+    let lines = tracing_subscriber::fmt()
+        .with_env_filter(server::log_filter("warn"))
+        .with_target(false);
+    // A second runtime in one process finds it there.
+    let _ = lines
+        .with_writer(std::io::stderr)
+        .with_ansi(std::io::stderr().is_terminal())
+        .without_time()
+        .try_init();
 }
 
 #[cfg(test)]

@@ -49,6 +49,9 @@ fn hint(error: &anyhow::Error) -> Option<&'static str> {
     if matches!(client_error, client::ClientError::Unreachable(_)) {
         return Some("`gracchus dev` starts a broker; -b names another one");
     }
+    if matches!(client_error, client::ClientError::UnsupportedApi { .. }) {
+        return Some("Gracchus does not serve it yet in this version; README.md says what works");
+    }
     match client_error.code()? {
         ErrorCode::UnknownTopicOrPartition => Some("`gracchus topic list` names the topics there are"),
         ErrorCode::TopicAlreadyExists => Some("--if-not-exists takes an existing topic for success"),

@@ -46,7 +46,34 @@ pub(crate) enum Use {
 }
 
 /// The place of the connection to one address for one use: locked while it is being opened.
-type Slot = Arc<tokio::sync::Mutex<Option<Connection>>>;
+type Slot = Arc<tokio::sync::Mutex<Place>>;
+
+/// How long an address is tried in silence.
+const SILENCE: Duration = Duration::from_secs(5);
+/// The pause before it is told again that an address cannot be reached.
+const REMINDER: Duration = Duration::from_secs(300);
+
+#[derive(Debug, Default)]
+struct Place {
+    connection: Option<Connection>,
+    /// When the next failure to connect is to be told; `None` when the last attempt went well.
+    tell_at: Option<Instant>,
+}
+
+impl Place {
+    fn open(&self) -> Option<&Connection> {
+        self.connection.as_ref().filter(|connection| connection.is_open())
+    }
+
+    /// Whether the failure of an attempt is to be told: one that lasts, once in a while.
+    fn failed(&mut self, began: Instant, now: Instant) -> bool {
+        let is_due = now >= *self.tell_at.get_or_insert(began + SILENCE);
+        if is_due {
+            self.tell_at = Some(now + REMINDER);
+        }
+        is_due
+    }
+}
 
 #[derive(Debug)]
 struct Inner {
@@ -217,13 +244,25 @@ impl Client {
             .or_default()
             .clone();
         let mut place = slot.lock().await;
-        if let Some(open) = place.as_ref().filter(|connection| connection.is_open()) {
+        if let Some(open) = place.open() {
             return Ok(open.clone());
         }
-        *place = None;
-        let opened = Connection::open(address, self.config()).await?;
-        *place = Some(opened.clone());
-        Ok(opened)
+        place.connection = None;
+        let began = Instant::now();
+        let opened = Connection::open(address, self.config()).await;
+        match &opened {
+            Ok(connection) => {
+                *place = Place {
+                    connection: Some(connection.clone()),
+                    tell_at: None,
+                }
+            }
+            Err(error) if place.failed(began, Instant::now()) => {
+                tracing::warn!("{error}; trying again");
+            }
+            Err(_) => {}
+        }
+        opened
     }
 
     /// A connection to the broker of an id.
@@ -251,7 +290,7 @@ impl Client {
         };
         let open = slots.iter().find_map(|slot| {
             let place = slot.try_lock().ok()?;
-            place.as_ref().filter(|connection| connection.is_open()).cloned()
+            place.open().cloned()
         });
         if let Some(connection) = open {
             return Ok(connection);
@@ -436,6 +475,18 @@ mod tests {
             assert!(matches!(client(bad), Err(ClientError::Refused(_))), "{bad:?}");
         }
         assert!(client(&["[::1]:9092", "localhost:1"]).is_ok());
+    }
+
+    #[test]
+    fn an_address_that_fails_for_long_is_told_once_in_a_while() {
+        let (mut place, start) = (Place::default(), Instant::now());
+        let at = |second| start + Duration::from_secs(second);
+        let told = [1, 4, 5, 6, 304, 305].map(|second| place.failed(at(second - 1), at(second)));
+        assert_eq!(told, [false, false, true, false, false, true]);
+        assert!(
+            Place::default().failed(at(0), at(10)),
+            "an attempt that took long"
+        );
     }
 
     #[tokio::test]

@@ -55,6 +55,8 @@ settings! {
         max_block: Duration = Duration::from_secs(60), "max.block.ms";
         /// How often a batch is sent again after an error that may pass.
         retries: u32 = i32::MAX as u32, "retries";
+        /// Transactions, which must be refused: records would count without their end.
+        transactional_id: TransactionalId = TransactionalId::None, "transactional.id";
     }
 }
 
@@ -195,6 +197,11 @@ choices! {
         /// JoinGroup, SyncGroup, Heartbeat; the leader assigns.
         Classic = "classic";
     }
+    /// The name of a producer over its restarts.
+    TransactionalId, "none, since transactions are not served yet" {
+        /// None: no transactions.
+        None = "";
+    }
     /// The protocol spoken to brokers.
     SecurityProtocol, "`PLAINTEXT` (TLS and SASL are not spoken yet)" {
         /// No encryption, no authentication.
@@ -270,6 +277,13 @@ mod tests {
         assert_eq!(
             error.to_string(),
             "`2` cannot be the value of `acks`: expected `all`, `1` or `0`"
+        );
+        let error = ProducerConfig::default()
+            .set("transactional.id", "x")
+            .unwrap_err();
+        assert!(
+            error.to_string().ends_with("transactions are not served yet"),
+            "{error}"
         );
         assert!(ConsumerConfig::default().set("session.timeout.ms", "-1").is_err());
         assert!(ClientConfig::default().set("security.protocol", "SSL").is_err());

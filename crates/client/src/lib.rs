@@ -19,7 +19,7 @@ pub use admin::*;
 pub use client::{Client, WhenMissing};
 pub use config::{
     Acks, ClientConfig, ConsumerConfig, GroupProtocol, IsolationLevel, OffsetReset, ProducerConfig,
-    SecurityProtocol, SettingTarget, apply_settings,
+    SecurityProtocol, SettingTarget, TransactionalId, apply_settings,
 };
 pub use consumer::*;
 pub use error::{BrokerError, ClientError};

@@ -16,11 +16,11 @@ const BUDGETS: &[(&str, &[&str], usize)] = &[
     ),
     ("coordinator", &["core/coordinator/"], 3_300),
     ("broker", &["crates/broker/", "crates/transport/"], 11_900),
-    ("client", &["crates/client/"], 5_900),
+    ("client", &["crates/client/"], 5_950),
     ("tools", &["crates/cli/"], 7_700),
     ("proof", &["core/sim/", "crates/conformance/", "xtask/"], 8_700),
     ("bench", &["bench/"], 1_900),
-    ("the whole house", &[""], 62_000),
+    ("the whole house", &[""], 62_200),
 ];
 
 /// How much of each budget is used, in words.

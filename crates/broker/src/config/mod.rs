@@ -15,5 +15,7 @@ pub use node::{
     Durability, FetchConfig, GroupsConfig, LogsConfig, MetadataLogConfig, NetworkConfig, NodeConfig,
     ProducersConfig, TopicsConfig,
 };
-pub use properties::{Properties, ReadError, environment_properties, read_properties, unknown_keys};
+pub use properties::{
+    Properties, ReadError, environment_properties, keys_without_effect, read_properties, unknown_keys,
+};
 pub use topic::TopicConfig;

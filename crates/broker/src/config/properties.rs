@@ -113,6 +113,13 @@ pub fn unknown_keys(properties: &Properties) -> Vec<UnknownKey> {
         .collect()
 }
 
+/// The keys that nothing acts on in this version, though Apache Kafka knows them.
+pub fn keys_without_effect(properties: &Properties) -> Vec<&str> {
+    let is_idle = |name: &str| broker_key(name).map_or_else(|| has_free_name(name), |key| !key.is_honoured());
+    let names = properties.keys().map(String::as_str);
+    names.filter(|name| is_idle(name)).collect()
+}
+
 fn has_free_name(name: &str) -> bool {
     [
         "listener.name.",
@@ -195,6 +202,18 @@ mod tests {
                 "unknown key log.dirss is ignored; did you mean log.dirs?"
             ]
         );
+    }
+
+    #[test]
+    fn what_is_known_and_has_no_effect_is_told_apart() {
+        let properties = variables(&[
+            ("KAFKA_LOG_DIRS", "/data"),
+            ("KAFKA_TRANSACTION_STATE_LOG_MIN_ISR", "1"),
+            ("KAFKA_LISTENER_NAME_X_SSL_KEY", "1"),
+            ("KAFKA_ENTIRELY_OTHER", "1"),
+        ]);
+        let expected = ["listener.name.x.ssl.key", "transaction.state.log.min.isr"];
+        assert_eq!(keys_without_effect(&properties), expected);
     }
 
     #[test]

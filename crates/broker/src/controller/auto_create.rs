@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use controller::{CreateTopic, CreateTopicsReply, Mode, create_topics};
+use controller::{CreateTopic, CreateTopicsReply, Mode, TopicError, create_topics};
 use model::CONSUMER_OFFSETS;
 
 use super::host::{Controller, Reply};
@@ -34,13 +34,14 @@ impl Controller {
                         Ok(created) => {
                             tracing::info!(topic = &**name, id = %created.id, "topic made on demand")
                         }
-                        Err(controller::TopicError::Exists(_)) => {}
+                        Err(TopicError::Exists(_)) => {}
                         Err(error) => {
                             if let Some(left_out) = REFUSALS.permit() {
+                                let remedy = remedy(name, error);
                                 tracing::warn!(
                                     topic = &**name,
                                     left_out,
-                                    "topic not made on demand: {error}"
+                                    "topic not made on demand: {error}{remedy}"
                                 );
                             }
                         }
@@ -49,6 +50,20 @@ impl Controller {
                 done(reply);
             },
         );
+    }
+}
+
+/// What to set so that a topic can be made the next time, where a key decides.
+fn remedy(name: &str, error: &TopicError) -> String {
+    let key = match name {
+        CONSUMER_OFFSETS => "offsets.topic.replication.factor",
+        _ => "default.replication.factor",
+    };
+    match error {
+        TopicError::ReplicationFactor(_) => {
+            format!(" Set {key}, which asks for that many, to the number of brokers at most, and restart.")
+        }
+        _ => String::new(),
     }
 }
 

@@ -6,13 +6,13 @@ use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::Context as _;
-use broker::Broker;
-use broker::config::{NodeConfig, Properties, unknown_keys};
+use broker::config::{NodeConfig, Properties};
 use broker::format::{FormatOptions, IfFormatted, format, new_id};
+use broker::{BindError, Broker, StartError};
 use clap::Args;
 use storage::{Disk, RealDisk};
 
-use super::server::{ended, log_to_stdout};
+use super::server::{ended, log_to_stdout, warn_of_idle_keys};
 
 #[derive(Debug, Args)]
 pub(crate) struct DevArgs {
@@ -32,16 +32,17 @@ pub(crate) struct DevArgs {
 
 pub(crate) fn run(args: &DevArgs) -> anyhow::Result<()> {
     log_to_stdout("warn");
-    let properties = args.properties();
-    for unknown in unknown_keys(&properties) {
-        tracing::warn!("{unknown}");
-    }
-    let config = NodeConfig::from_properties(properties)?;
+    warn_of_idle_keys(&args.overrides.iter().cloned().collect());
+    let config = NodeConfig::from_properties(args.properties())?;
     let is_new = args.format_if_empty(&config)?;
-    ended(broker::serve_and(config, |broker| {
+    let exit = broker::serve_and(config, |broker| {
         // Who started this may have closed its output: the broker serves all the same.
         let _ = io::stdout().write_all(args.greeting(broker, is_new).as_bytes());
-    }))
+    });
+    match exit {
+        Err(StartError::Bind(error)) if args.chose_listeners() => Err(args.cannot_serve(error)),
+        exit => ended(exit),
+    }
 }
 
 impl DevArgs {
@@ -69,6 +70,32 @@ impl DevArgs {
             .collect();
         properties.extend(self.overrides.iter().cloned());
         properties
+    }
+
+    /// Whether the listeners are those of `--host` and `--port`, and not an override's.
+    fn chose_listeners(&self) -> bool {
+        self.overrides.iter().all(|(key, _)| key != "listeners")
+    }
+
+    /// Why `--host` and `--port` cannot be served, in their terms.
+    fn cannot_serve(&self, error: BindError) -> anyhow::Error {
+        let (host, port) = (&self.host, self.port);
+        match error {
+            BindError::InUse(_) => anyhow::anyhow!(
+                "port {port} of {host} is in use; stop the process that has it, or choose another with --port (0 for any \
+                 that is free)"
+            ),
+            BindError::Resolve { error, .. } => {
+                anyhow::anyhow!(
+                    "{host} cannot be resolved ({error}); name an address of this machine with --host"
+                )
+            }
+            BindError::Other { error, .. } => {
+                anyhow::anyhow!(
+                    "{host}:{port} cannot be served ({error}); choose others with --host and --port"
+                )
+            }
+        }
     }
 
     /// Formats the folder unless it is formatted; whether it did.

@@ -124,6 +124,9 @@ pub(crate) fn dump_files(files: &[PathBuf], options: impl Fn(&Path) -> Options) 
             .with_context(|| format!("{} cannot be dumped", path.display()))?;
         if !known {
             out.flush()?;
+            // Its name says nothing of its kind; that it is not there is a mistake all the same.
+            path.metadata()
+                .with_context(|| format!("{} cannot be dumped", path.display()))?;
             eprintln!("Ignoring unknown file {}", path.display());
         }
     }

@@ -60,7 +60,8 @@ pub(crate) struct ProduceArgs {
 pub(crate) struct ConsumeArgs {
     /// The topic to read, from its first record on
     topic: String,
-    /// End after so many records [default: at what is the end of the topic now]
+    /// End at so many records; the last poll (max.poll.records) counts whole, as in Kafka's tool [default: at what is the
+    /// end of the topic now]
     #[arg(short = 'n', long, value_name = "N")]
     records: Option<u64>,
     /// End when no record came for this many seconds
@@ -337,6 +338,13 @@ impl ConsumeArgs {
             cpu: cpu_time() - cpu,
         };
         bar.finish_and_clear();
+        if last.elapsed() > timeout {
+            eprintln!(
+                "WARNING: Exiting before consuming the expected number of records: timeout ({} ms) exceeded. You can use \
+                 the --timeout option to increase the timeout.",
+                timeout.as_millis()
+            );
+        }
         match self.cluster.output {
             Format::Json => output::line(&throughput.json().to_string()),
             Format::Table => output::text(&throughput.sentence("read")),

@@ -4,7 +4,9 @@ use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
-use broker::config::{NodeConfig, Properties, environment_properties, read_properties, unknown_keys};
+use broker::config::{
+    NodeConfig, Properties, environment_properties, keys_without_effect, read_properties, unknown_keys,
+};
 use broker::{Exit, StartError};
 use clap::Args;
 use tracing_subscriber::EnvFilter;
@@ -34,10 +36,19 @@ pub(crate) fn node_config(file: &Path, overrides: &[(String, String)]) -> anyhow
         |(key, value)| Some((key.into_string().ok()?, value.into_string().ok()?)),
     )));
     properties.extend(overrides.iter().cloned());
-    for unknown in unknown_keys(&properties) {
+    warn_of_idle_keys(&properties);
+    NodeConfig::from_properties(properties).with_context(|| format!("{} describes no node", file.display()))
+}
+
+/// Names the settings that do nothing: each that nobody knows, and in one line those that this version does not act on.
+pub(crate) fn warn_of_idle_keys(properties: &Properties) {
+    for unknown in unknown_keys(properties) {
         tracing::warn!("{unknown}");
     }
-    NodeConfig::from_properties(properties).with_context(|| format!("{} describes no node", file.display()))
+    let idle = keys_without_effect(properties);
+    if !idle.is_empty() {
+        tracing::warn!("set, but without effect in this version: {}", idle.join(", "));
+    }
 }
 
 /// How a node ended, as the end of its process.
@@ -48,12 +59,16 @@ pub(crate) fn ended(exit: Result<Exit, StartError>) -> anyhow::Result<()> {
     }
 }
 
+/// What `GRACCHUS_LOG` chooses, else what is at `level`. Of what it cannot mean the error output speaks.
+pub(crate) fn log_filter(level: &str) -> EnvFilter {
+    EnvFilter::new(std::env::var("GRACCHUS_LOG").as_deref().unwrap_or(level))
+}
+
 /// What a server does goes to the standard output, as with Kafka; `GRACCHUS_LOG` chooses what instead of `level`
 /// (`debug`, `broker=trace`).
 pub(crate) fn log_to_stdout(level: &str) {
-    let filter = EnvFilter::try_from_env("GRACCHUS_LOG").unwrap_or_else(|_| EnvFilter::new(level));
     tracing_subscriber::fmt()
-        .with_env_filter(filter)
+        .with_env_filter(log_filter(level))
         .with_ansi(std::io::stdout().is_terminal())
         .with_target(false)
         .init();

@@ -40,6 +40,7 @@ enum Name {
     EndToEndLatency,
     ServerStart,
     Storage,
+    NotServed(&'static str),
 }
 
 const NAMES: [(&str, Name); 10] = [
@@ -55,15 +56,31 @@ const NAMES: [(&str, Name); 10] = [
     ("kafka-storage", Name::Storage),
 ];
 
+/// The other scripts of Apache Kafka 4.3.1.
+const NOT_SERVED: &str = "connect-distributed connect-mirror-maker connect-plugin-path connect-standalone kafka-acls \
+    kafka-broker-api-versions kafka-client-metrics kafka-cluster kafka-configs kafka-console-share-consumer \
+    kafka-delegation-tokens kafka-delete-records kafka-features kafka-get-offsets kafka-groups kafka-jmx \
+    kafka-leader-election kafka-log-dirs kafka-metadata-quorum kafka-metadata-shell kafka-reassign-partitions \
+    kafka-replica-verification kafka-run-class kafka-server-stop kafka-share-consumer-perf-test kafka-share-groups \
+    kafka-streams-application-reset kafka-streams-groups kafka-transactions kafka-verifiable-consumer \
+    kafka-verifiable-producer kafka-verifiable-share-consumer trogdor";
+
 impl Name {
     fn of(text: &str) -> Option<Name> {
         let file = text.rsplit('/').next().unwrap_or(text);
         let bare = file.strip_suffix(".sh").unwrap_or(file);
-        NAMES
-            .iter()
-            .find(|(name, _)| *name == bare)
+        let served = NAMES.iter().find(|(name, _)| *name == bare);
+        let not_served = || NOT_SERVED.split_whitespace().find(|name| *name == bare);
+        served
             .map(|(_, name)| *name)
+            .or_else(|| not_served().map(Name::NotServed))
     }
+}
+
+/// What is said under the name of a script that is not served.
+fn not_served(script: &str) -> anyhow::Error {
+    let served = NAMES.map(|(name, _)| name).join(", ");
+    anyhow::anyhow!("{script} is not served yet; of Kafka's scripts this version serves {served}")
 }
 
 impl Invocation {
@@ -94,6 +111,7 @@ impl Invocation {
             },
             Name::ServerStart => node::server_start(&self.arguments),
             Name::Storage => node::storage(&self.arguments),
+            Name::NotServed(script) => crate::failure::exit_code(Err(not_served(script))),
         }
     }
 }

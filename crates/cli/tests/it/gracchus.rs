@@ -1,7 +1,7 @@
 //! Running the binary: commands to their end, and `gracchus dev` for as long as a test lasts.
 
-use std::io::{BufRead as _, BufReader, Write as _};
-use std::process::{Child, Command, Stdio};
+use std::io::{BufRead as _, BufReader, Lines, Write as _};
+use std::process::{Child, ChildStdout, Command, Stdio};
 
 use tempfile::TempDir;
 
@@ -52,6 +52,9 @@ pub(crate) fn run(arguments: &[&str], input: &str) -> Done {
 /// `gracchus dev` on a port of its own, in a folder of its own.
 pub(crate) struct Dev {
     child: Child,
+    lines: Lines<BufReader<ChildStdout>>,
+    /// What it logged before it greeted.
+    pub(crate) log: Vec<String>,
     pub(crate) server: String,
     pub(crate) greeting: Vec<String>,
     pub(crate) folder: TempDir,
@@ -64,37 +67,53 @@ impl Dev {
 
     /// Starts in a folder that another one may have left.
     pub(crate) fn start_in(folder: TempDir) -> Dev {
-        Dev::start_as(Command::new(BINARY), folder)
+        Dev::start_as(Command::new(BINARY), folder, &[])
     }
 
     /// Starts with at most so many open files.
     pub(crate) fn start_with_descriptors(most: usize) -> Dev {
         let mut shell = Command::new("sh");
         shell.args(["-c", &format!("ulimit -n {most}; exec \"$0\" \"$@\""), BINARY]);
-        Dev::start_as(shell, tempfile::tempdir().unwrap())
+        Dev::start_as(shell, tempfile::tempdir().unwrap(), &[])
     }
 
-    fn start_as(mut command: Command, folder: TempDir) -> Dev {
+    /// Starts with further arguments.
+    pub(crate) fn start_with(arguments: &[&str]) -> Dev {
+        Dev::start_as(Command::new(BINARY), tempfile::tempdir().unwrap(), arguments)
+    }
+
+    fn start_as(mut command: Command, folder: TempDir, arguments: &[&str]) -> Dev {
         let data_dir = folder.path().join("data");
         let mut child = command
             .args(["dev", "--host", "127.0.0.1", "--port", "0", "--data-dir"])
             .arg(&data_dir)
+            .args(arguments)
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-        let mut greeting: Vec<String> = Vec::new();
+        let (mut greeting, mut log): (Vec<String>, Vec<String>) = Default::default();
         while greeting.len() < 7 {
-            greeting.push(lines.next().expect("dev says what it did").unwrap());
+            let line = lines.next().expect("dev says what it did").unwrap();
+            let is_greeting =
+                !greeting.is_empty() || line.starts_with("made ") || line.starts_with("opened ");
+            if is_greeting { &mut greeting } else { &mut log }.push(line);
         }
         let serving = greeting[1].strip_prefix("serving ").unwrap();
         let server = serving.split(';').next().unwrap().to_owned();
         Dev {
             child,
+            lines,
+            log,
             server,
             greeting,
             folder,
         }
+    }
+
+    /// The next line of the log.
+    pub(crate) fn logged(&mut self) -> String {
+        self.lines.next().expect("dev is running").unwrap()
     }
 
     /// Runs a command of `gracchus` on this broker.

@@ -250,6 +250,15 @@ fn our_own_commands_tell_people_and_programs() {
     assert_eq!(consumed["records"], 500);
     let some = json(&["perf", "consume", "t", "-n", "10", "-X", "max.poll.records=10"]);
     assert_eq!(some["records"], 10);
+    let late = dev.run(&["perf", "consume", "t", "-n", "900", "--timeout", "0.3"]);
+    assert!(late.err.contains("timeout (300 ms) exceeded"), "{late:?}");
+    assert!(late.ok().starts_with("read 500 records"));
+    let refused = dev.run(&["perf", "produce", "t", "-n", "1", "-X", "transactional.id=x"]);
+    assert_eq!(refused.code, 1, "{refused:?}");
+    assert!(
+        refused.err.contains("transactions are not served yet"),
+        "{refused:?}"
+    );
     let latency = json(&["perf", "latency", "t", "-n", "50", "--rate", "1000"]);
     assert_eq!(
         (&latency["records"], &latency["arrived"]),

@@ -196,6 +196,10 @@ fn mistakes_show_the_flags_and_end_with_1() {
         assert_eq!(done.code, 1, "{line:?}: {done:?}");
         assert!(!done.err.is_empty() && done.out.is_empty(), "{line:?}: {done:?}");
     }
+    let not_served = run(&["kafka-acls.sh", "--list"], "");
+    assert_eq!((not_served.code, not_served.err.lines().count()), (1, 1));
+    let words = "kafka-acls is not served yet; of Kafka's scripts this version serves kafka-topics, ";
+    assert!(not_served.err.contains(words), "{not_served:?}");
     let version = run(&["kafka-topics", "--version"], "").ok();
     assert!(version.starts_with("4.3.1"), "{version}");
 }

@@ -1,6 +1,7 @@
 //! A newcomer's walk, and what commands say when they cannot do what they were asked to.
 
-use std::io::{BufRead as _, BufReader};
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::net::{TcpListener, TcpStream};
 use std::process::{Command, Stdio};
 
 use serde_json::Value;
@@ -99,6 +100,7 @@ fn what_cannot_be_done_is_one_line_a_hint_and_an_exit_code() {
         (&["topic", "describe", "nope"], 1, "gracchus topic list"),
         (&["consume", "nope"], 1, "gracchus topic list"),
         (&["group", "describe", "nope"], 1, "GROUP_ID_NOT_FOUND"),
+        (&["group", "delete", "nope"], 1, "Gracchus does not serve it yet"),
         (&["consume", "a", "-p", "9"], 2, "has no partition 9"),
         (&["consume", "a", "--format", "%q"], 2, "stands for nothing"),
         (&["topic", "frobnicate"], 2, "unrecognized subcommand"),
@@ -142,6 +144,95 @@ fn a_second_broker_on_the_same_folder_is_refused() {
     assert_eq!(done.code, 1);
     assert!(done.err.contains("is in use by another broker"), "{done:?}");
     assert_eq!(done.err.lines().count(), 1, "{done:?}");
+}
+
+#[test]
+fn what_a_client_asks_for_in_vain_is_in_the_log() {
+    let mut dev = Dev::start_with(&[
+        "--override",
+        "offsets.topic.replication.factor=3",
+        "--override",
+        "auto.leader.rebalance.enable=true",
+    ]);
+    let words = "set, but without effect in this version: auto.leader.rebalance.enable";
+    assert!(dev.log.len() == 1 && dev.log[0].ends_with(words), "{:?}", dev.log);
+    let mut socket = TcpStream::connect(&dev.server).unwrap();
+    // FindCoordinator version 1: a transactional id, then a group.
+    for (correlation, key_type) in [(1, 1), (2, 0)] {
+        let frame = [
+            0,
+            0,
+            0,
+            16,
+            0,
+            10,
+            0,
+            1,
+            0,
+            0,
+            0,
+            correlation,
+            0,
+            2,
+            b'm',
+            b'e',
+            0,
+            1,
+            b'x',
+            key_type,
+        ];
+        socket.write_all(&frame).unwrap();
+    }
+    let transactions = dev.logged();
+    for words in [
+        "WARN transactions are not served",
+        "transactional_id=\"x\"",
+        "client=\"me\"",
+    ] {
+        assert!(transactions.contains(words), "{transactions}");
+    }
+    let offsets = dev.logged();
+    for words in [
+        "factor of 3",
+        "only 1 broker(s)",
+        "Set offsets.topic.replication.factor",
+    ] {
+        assert!(offsets.contains(words), "{offsets}");
+    }
+}
+
+#[test]
+fn a_port_in_use_is_told_by_the_flag_that_chose_it() {
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = taken.local_addr().unwrap().port().to_string();
+    let folder = tempfile::tempdir().unwrap();
+    let data_dir = folder.path().join("data");
+    let line = [
+        "dev",
+        "--host",
+        "127.0.0.1",
+        "--port",
+        &port,
+        "--data-dir",
+        data_dir.to_str().unwrap(),
+    ];
+    let done = run(&line, "");
+    assert_eq!((done.code, done.err.lines().count()), (1, 1), "{done:?}");
+    let words = format!("port {port} of 127.0.0.1 is in use");
+    assert!(
+        done.err.contains(&words) && done.err.contains("--port"),
+        "{done:?}"
+    );
+}
+
+#[test]
+fn a_file_that_is_not_there_cannot_be_dumped() {
+    let done = run(&["log", "dump", "/no/such/file"], "");
+    assert_eq!(done.code, 1, "{done:?}");
+    assert!(
+        done.err.contains("/no/such/file cannot be dumped: No such file"),
+        "{done:?}"
+    );
 }
 
 #[test]

@@ -9,6 +9,10 @@ use model::{ErrorCode, ProducerId};
 use wire::messages::init_producer_id::{InitProducerIdRequest, InitProducerIdResponse};
 
 use crate::dispatch::{ApiSpec, Handler, Node, Reply, RequestContext};
+use crate::network::LogLimit;
+
+/// Clients ask for transactions again and again, some until they give up without a word.
+static TRANSACTIONS: LogLimit = LogLimit::new();
 
 /// See the module.
 pub struct InitProducerId;
@@ -20,9 +24,12 @@ impl Handler for InitProducerId {
 
     fn handle(
         node: &Arc<Node>,
-        _context: &RequestContext,
+        context: &RequestContext,
         request: InitProducerIdRequest,
     ) -> Reply<InitProducerIdResponse> {
+        if let Some(id) = request.transactional_id.as_deref() {
+            log_transactions(context, id);
+        }
         if let Some(code) = refused(&request) {
             return Reply::Now(answer(Err(code)));
         }
@@ -50,6 +57,17 @@ pub(super) fn refused(request: &InitProducerIdRequest) -> Option<ErrorCode> {
         None => None,
         Some("") => Some(ErrorCode::InvalidRequest),
         Some(_) => Some(ErrorCode::UnsupportedVersion),
+    }
+}
+
+/// Tells the operator who asks for transactions: not every client says that they were refused.
+pub(in crate::handlers) fn log_transactions(context: &RequestContext, transactional_id: &str) {
+    if let Some(left_out) = TRANSACTIONS.permit() {
+        let (client, peer) = (context.client_id(), context.connection.peer);
+        tracing::warn!(
+            transactional_id, client, %peer, left_out,
+            "transactions are not served by this version: a client that sets transactional.id cannot go on"
+        );
     }
 }
 

@@ -14,9 +14,12 @@ use wire::Str;
 use wire::messages::find_coordinator::{Coordinator, FindCoordinatorRequest, FindCoordinatorResponse};
 
 use crate::dispatch::{ApiSpec, Handler, Node, Reply, RequestContext};
+use crate::handlers::data::init_producer_id::log_transactions;
 
 /// The type of key that names a group.
 const GROUP: i8 = 0;
+/// The type of key that names a transactional producer.
+const TRANSACTION: i8 = 1;
 
 /// The handler.
 pub struct FindCoordinator;
@@ -30,6 +33,10 @@ impl Handler for FindCoordinator {
         context: &RequestContext,
         request: FindCoordinatorRequest,
     ) -> Reply<FindCoordinatorResponse> {
+        if request.key_type == TRANSACTION {
+            let id = request.coordinator_keys.first().unwrap_or(&request.key);
+            log_transactions(context, id);
+        }
         let image = node.metadata.image();
         if request.key_type != GROUP || image.topics.by_name(CONSUMER_OFFSETS).is_some() {
             return Reply::Now(respond(&image, context, &request));
