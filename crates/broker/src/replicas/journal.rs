@@ -193,7 +193,8 @@ impl HostedDir {
         if !self.has_room_for(2 * BYTES) {
             return Ok(None);
         }
-        let made = Journal::create(&**self.log_dir().disk(), self.log_dir().path(), BYTES);
+        let disk = &**self.log_dir().disk();
+        let made = Journal::create(disk, self.log_dir().path(), BYTES, entropy()?);
         self.check_space();
         match made {
             Ok(journal) => Ok(Some(journal)),
@@ -227,6 +228,12 @@ impl HostedDir {
         self.sync_files(&members);
         Ok(())
     }
+}
+
+fn entropy() -> std::io::Result<u64> {
+    let mut bytes = [0; 8];
+    getrandom::fill(&mut bytes).map_err(std::io::Error::other)?;
+    Ok(u64::from_be_bytes(bytes))
 }
 
 /// What is dirty, by what becomes of it.
