@@ -34,6 +34,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let vector: Value = serde_json::from_str(line)?;
         seeds.push(Seed { target: "records", bytes: unhex(&vector["hex"]) });
     }
+    seeds.extend(journal_seeds());
     for (number, seed) in seeds.iter().enumerate() {
         let folder: PathBuf = fuzz.join("corpus").join(seed.target);
         fs::create_dir_all(&folder)?;
@@ -91,6 +92,26 @@ fn image_seed(vector: &Value) -> Option<Seed> {
     let value = (0..32).map(framed).find(is_named)?;
     let length = u16::try_from(value.len()).ok()?.to_be_bytes();
     Some(Seed { target: "image", bytes: [&length[..], &value].concat() })
+}
+
+/// Scripts of the journal's target: rounds of two partitions, one to three entries each, checkpoints and deletions
+/// between them; then a change to one of the files.
+fn journal_seeds() -> impl Iterator<Item = Seed> {
+    let changes: [&[u8]; 6] =
+        [&[], &[0, 0, 0, 70, 3, 1, 2, 3], &[1, 1, 16, 9, 0], &[3, 0, 32, 0, 5], &[4, 0, 16, 80, 0], &[5, 0, 0, 0, 9, 70]];
+    (0..48).map(move |number: u8| {
+        let mut bytes = vec![number * 4 + 1];
+        for round in 0..number % 16 {
+            let operation = [1, 0, 9, 5, 8, 1, 6, 2][usize::from(round.wrapping_mul(number) % 8)];
+            bytes.extend([1, operation]);
+            if operation % 8 < 4 {
+                bytes.push(round.wrapping_mul(number).wrapping_mul(16));
+            }
+        }
+        bytes.push(0);
+        bytes.extend(changes[usize::from(number % 6)]);
+        Seed { target: "journal", bytes }
+    })
 }
 
 fn unhex(text: &Value) -> Vec<u8> {

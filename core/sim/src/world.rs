@@ -352,6 +352,7 @@ impl World {
             read_errors,
             write_errors,
             sync_errors,
+            open_errors: 0,
             capacity,
         });
         Ok(())

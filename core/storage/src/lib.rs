@@ -14,8 +14,8 @@ pub use checkpoint::{CheckpointError, OffsetMap, parse_offsets, render_offsets};
 pub use disk::{DirEntry, DirLock, Disk, DiskFile, Random, RealDisk, SimDisk, SimFaults};
 pub use epochs::{EpochStart, parse_epochs};
 pub use journal::{
-    Journal, JournalContent, JournalEntry, JournalHead, JournalKey, JournalKind, JournalReader, JournalRows,
-    Replayed, Round, Takes, has_journal, is_journal,
+    InRound, Journal, JournalContent, JournalEntry, JournalHead, JournalKey, JournalKind, JournalReader,
+    JournalRows, Replayed, Round, Takes, has_journal, is_journal,
 };
 #[cfg(feature = "planted-bugs")]
 pub use log::PlantedBugs;

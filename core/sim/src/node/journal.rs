@@ -29,7 +29,8 @@ impl Node {
             }
         }
         if self.journal.is_none() {
-            self.journal = Journal::create(&*self.disk, Path::new(DIR), BYTES).ok();
+            let entropy = self.entropy.bits();
+            self.journal = Journal::create(&*self.disk, Path::new(DIR), BYTES, entropy).ok();
         }
         while self
             .journal

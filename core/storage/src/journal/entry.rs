@@ -4,8 +4,8 @@
 //! magic      u32   GJN1
 //! size       u32   of the whole entry, in bytes
 //! checksum   u32   CRC32C of everything behind it
-//! sequence   u64   one more than that of the entry before it
-//! kind       u8    0: batches, 1: what came before about this partition is void
+//! sequence   u64   one more than that of the entry before it; the first of a journal is one that nobody can guess
+//! kind       u8    0: batches, 1: what came before about this partition is void; 128 more where a round begins
 //! topic id   16 bytes
 //! partition  i32
 //! name       u16 and as many bytes: the topic's name
@@ -15,6 +15,9 @@
 //!
 //! Numbers are big-endian. A round of entries begins at a page of 4 KiB, so that no write touches a page that holds what
 //! was acknowledged.
+//!
+//! The batches are a client's bytes, and may look like entries. None is found among them: one is looked for only where
+//! another ends and at pages, and there it needs a number that follows.
 
 use model::{Offset, TopicPartition, Uuid, validate_topic_name};
 
@@ -24,6 +27,8 @@ pub(super) const PAGE: u64 = 4096;
 pub(super) const FIXED: usize = 51;
 const MAGIC: u32 = u32::from_be_bytes(*b"GJN1");
 const CHECKED_FROM: usize = 12;
+/// In `kind`: the entry is the first of its round.
+const BEGINS_ROUND: u8 = 0x80;
 /// Nothing larger is read into memory: a whole file of a journal is not.
 const SIZE_MAX: usize = 128 << 20;
 
@@ -45,11 +50,22 @@ pub enum JournalKind {
     Void,
 }
 
+/// Where an entry is in its round.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InRound {
+    /// It is the first: all rounds before are durable.
+    First,
+    /// It is a later one.
+    Later,
+}
+
 /// The head of an entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JournalHead {
     /// Its place in the order of all entries.
     pub sequence: u64,
+    /// Its place in its round.
+    pub in_round: InRound,
     /// What it says.
     pub kind: JournalKind,
     /// Of whom.
@@ -66,7 +82,7 @@ pub(super) fn entry_size(key: &JournalKey, batches: u64) -> u64 {
 /// Begins an entry at the end of `buffer`; [`finish`] completes it when the batches are behind it.
 pub(super) fn begin(
     buffer: &mut Vec<u8>,
-    sequence: u64,
+    (sequence, in_round): (u64, InRound),
     kind: JournalKind,
     key: &JournalKey,
     base_offset: Offset,
@@ -75,7 +91,12 @@ pub(super) fn begin(
     buffer.extend_from_slice(&MAGIC.to_be_bytes());
     buffer.extend_from_slice(&[0; 8]);
     buffer.extend_from_slice(&sequence.to_be_bytes());
-    buffer.push(u8::from(kind == JournalKind::Void));
+    let begins = if in_round == InRound::First {
+        BEGINS_ROUND
+    } else {
+        0
+    };
+    buffer.push(begins | u8::from(kind == JournalKind::Void));
     buffer.extend_from_slice(&key.topic_id.0);
     buffer.extend_from_slice(&key.topic_partition.partition.to_be_bytes());
     buffer.extend_from_slice(&u16::try_from(topic.len()).unwrap_or(u16::MAX).to_be_bytes());
@@ -104,7 +125,7 @@ pub(super) fn size_of(bytes: &[u8]) -> Option<usize> {
     (magic == MAGIC && (FIXED..=SIZE_MAX).contains(&size)).then_some(size)
 }
 
-/// The number that the entry at the start says it has, sound or not.
+/// The number that the entry at the start says it has, sound or not: its first [`FIXED`] bytes tell.
 pub(super) fn claimed_sequence(bytes: &[u8]) -> Option<u64> {
     size_of(bytes)?;
     let mut rest = bytes.get(CHECKED_FROM..)?;
@@ -119,9 +140,14 @@ pub(super) fn parse(entry: &[u8]) -> Option<(JournalHead, usize)> {
         return None;
     }
     let sequence = u64::from_be_bytes(take(&mut rest)?);
-    let kind = match take::<1>(&mut rest)? {
-        [0] => JournalKind::Batches,
-        [1] => JournalKind::Void,
+    let [kind] = take(&mut rest)?;
+    let in_round = match kind & BEGINS_ROUND {
+        0 => InRound::Later,
+        _ => InRound::First,
+    };
+    let kind = match kind & !BEGINS_ROUND {
+        0 => JournalKind::Batches,
+        1 => JournalKind::Void,
         _ => return None,
     };
     let topic_id = Uuid(take(&mut rest)?);
@@ -133,6 +159,7 @@ pub(super) fn parse(entry: &[u8]) -> Option<(JournalHead, usize)> {
     let base_offset = Offset(i64::from_be_bytes(take(&mut rest)?));
     let head = JournalHead {
         sequence,
+        in_round,
         kind,
         key: JournalKey {
             topic_id,
@@ -156,6 +183,7 @@ mod tests {
     fn head() -> JournalHead {
         JournalHead {
             sequence: 7,
+            in_round: InRound::First,
             kind: JournalKind::Batches,
             key: JournalKey {
                 topic_id: Uuid([3; 16]),
@@ -170,11 +198,12 @@ mod tests {
         let mut buffer = vec![1, 2, 3];
         let JournalHead {
             sequence,
+            in_round,
             kind,
             key,
             base_offset,
         } = head();
-        begin(&mut buffer, sequence, kind, &key, base_offset);
+        begin(&mut buffer, (sequence, in_round), kind, &key, base_offset);
         buffer.extend_from_slice(b"batches");
         finish(&mut buffer, 3);
         let entry = buffer.split_off(3);

@@ -46,7 +46,7 @@ use model::Offset;
 use crate::disk::{Disk, DiskFile};
 use crate::log::Unsynced;
 use entry::PAGE;
-pub use entry::{JournalHead, JournalKey, JournalKind};
+pub use entry::{InRound, JournalHead, JournalKey, JournalKind};
 pub use replay::{
     JournalContent, JournalEntry, JournalReader, JournalRows, Replayed, has_journal, is_journal,
 };
@@ -99,7 +99,10 @@ pub enum Takes {
 impl Journal {
     /// Makes the files, of `bytes` each, filled with zeros, so that writing to them changes no metadata of the file
     /// system. There must be none: what a crash left has been replayed and removed.
-    pub fn create(disk: &dyn Disk, dir: &Path, bytes: u64) -> io::Result<Journal> {
+    ///
+    /// `entropy` is where entries are numbered from. Nobody who sends records may know it, or he could write into them
+    /// what a start takes for an entry of some other partition.
+    pub fn create(disk: &dyn Disk, dir: &Path, bytes: u64, entropy: u64) -> io::Result<Journal> {
         if has_journal_files(disk, dir)? {
             return Err(io::Error::other("there is a journal already"));
         }
@@ -120,7 +123,8 @@ impl Journal {
             bytes,
             filling: 0,
             touched: BTreeSet::new(),
-            next_sequence: 1,
+            // No journal is used for so long that this ends.
+            next_sequence: entropy >> 2,
             buffer: Vec::new(),
         })
     }
@@ -159,9 +163,10 @@ impl Journal {
         let mut sequence = self.next_sequence;
         for (key, unsynced) in round {
             let start = self.buffer.len();
+            let number = (sequence, self.in_round(sequence));
             entry::begin(
                 &mut self.buffer,
-                sequence,
+                number,
                 JournalKind::Batches,
                 key,
                 unsynced.from(),
@@ -200,7 +205,8 @@ impl Journal {
         let mut sequence = self.next_sequence;
         for key in &keys {
             let start = self.buffer.len();
-            entry::begin(&mut self.buffer, sequence, JournalKind::Void, key, Offset::ZERO);
+            let number = (sequence, self.in_round(sequence));
+            entry::begin(&mut self.buffer, number, JournalKind::Void, key, Offset::ZERO);
             entry::finish(&mut self.buffer, start);
             sequence += 1;
         }
@@ -259,6 +265,14 @@ impl Journal {
             self.switch();
         }
         self.halves[self.filling].blank()
+    }
+
+    /// Where an entry of that number is in the round that is being written.
+    fn in_round(&self, sequence: u64) -> InRound {
+        match sequence == self.next_sequence {
+            true => InRound::First,
+            false => InRound::Later,
+        }
     }
 
     fn write_buffer(&mut self, position: u64) -> io::Result<u64> {

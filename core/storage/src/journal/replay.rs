@@ -9,7 +9,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use model::Offset;
 
-use super::entry::{self, FIXED, JournalHead, JournalKey, JournalKind};
+use super::entry::{self, FIXED, InRound, JournalHead, JournalKey, JournalKind};
 use super::{Journal, NAMES, PAGE, pages};
 use crate::disk::{Disk, DiskFile};
 use crate::log::Shutdown;
@@ -53,6 +53,8 @@ pub struct JournalReader {
     position: u64,
     end: u64,
     expected: Option<u64>,
+    /// The number that the first entry says it has, where it is not sound.
+    claimed: Option<u64>,
     damage: Option<u64>,
 }
 
@@ -65,6 +67,7 @@ impl JournalReader {
             file,
             position: 0,
             expected: None,
+            claimed: None,
             damage: None,
         })
     }
@@ -114,6 +117,25 @@ impl JournalReader {
         }))
     }
 
+    /// The first entry of a round at a page, if by its number the round can be the next one or a later one: between it
+    /// and what was read last, there is room for those that are missing.
+    fn round_at(&self, page: u64, expected: Option<u64>) -> io::Result<Option<JournalEntry>> {
+        if let Some(expected) = expected {
+            // Not read whole for nothing: what a client wrote may look like the start of many an entry.
+            let missing_max = (page - self.position) / FIXED as u64;
+            let mut start = [0; FIXED];
+            let length = FIXED.min(usize::try_from(self.end - page).unwrap_or(FIXED));
+            let start = start.get_mut(..length).unwrap_or_default();
+            self.file.read_exact_at(start, page)?;
+            let missing = entry::claimed_sequence(start).and_then(|found| found.checked_sub(expected));
+            if missing.is_none_or(|missing| missing > missing_max) {
+                return Ok(None);
+            }
+        }
+        let found = self.entry_at(page)?;
+        Ok(found.filter(|entry| entry.head.in_round == InRound::First))
+    }
+
     /// Where nothing follows: a later round, should there be one.
     fn behind_damage(&mut self) -> io::Result<Option<JournalEntry>> {
         let mut first = vec![0; PAGE.min(self.end) as usize];
@@ -122,10 +144,13 @@ impl JournalReader {
         if self.expected.is_none() && first.iter().all(|byte| *byte == 0) {
             return Ok(None);
         }
-        let expected = self.expected.or(entry::claimed_sequence(&first));
+        if self.expected.is_none() {
+            self.claimed = entry::claimed_sequence(&first);
+        }
+        let expected = self.expected.or(self.claimed);
         let mut page = pages(self.position + 1);
         while page < self.end {
-            match (self.entry_at(page)?, expected) {
+            match (self.round_at(page, expected)?, expected) {
                 // What the file held before the damaged page was written again would look the same: it is not replayed.
                 (Some(_), None) => {
                     self.damage.get_or_insert(0);
@@ -145,7 +170,8 @@ impl JournalReader {
         let mut found = self.next_at(self.position)?;
         if found.is_none() && self.position > 0 {
             // The next round begins at the next page.
-            found = self.next_at(pages(self.position))?;
+            let round = self.next_at(pages(self.position))?;
+            found = round.filter(|entry| entry.head.in_round == InRound::First);
         }
         if found.is_none() {
             found = self.behind_damage()?;
@@ -153,7 +179,7 @@ impl JournalReader {
         if let Some(entry) = &found {
             let size = entry::entry_size(&entry.head.key, entry.batches.len() as u64);
             self.position = entry.position + size;
-            self.expected = Some(entry.head.sequence + 1);
+            self.expected = entry.head.sequence.checked_add(1);
         }
         Ok(found)
     }
@@ -199,6 +225,8 @@ impl JournalRows {
 struct Content {
     name: &'static str,
     entries: Vec<(JournalHead, Row)>,
+    /// See [`JournalReader`].
+    claimed: Option<u64>,
     damage: Option<u64>,
 }
 
@@ -218,10 +246,13 @@ impl Content {
                 };
                 entries.push((entry.head, row));
             }
+            // Written in one piece, and never in part.
+            let is_cut = name == KEPT && reader.position < reader.end;
             Ok(Some(Content {
                 name,
                 entries,
-                damage: reader.damage,
+                claimed: reader.claimed,
+                damage: reader.damage.or(is_cut.then_some(reader.position)),
             }))
         };
         // Which of the files it is about.
@@ -229,7 +260,18 @@ impl Content {
     }
 
     fn first(&self) -> Option<u64> {
-        self.entries.first().map(|(head, _)| head.sequence)
+        self.entries
+            .first()
+            .map(|(head, _)| head.sequence)
+            .or(self.claimed)
+    }
+
+    /// The number of the first entry that is not there.
+    fn next(&self) -> Option<u64> {
+        match self.entries.last() {
+            Some((head, _)) => head.sequence.checked_add(1),
+            None => self.claimed,
+        }
     }
 }
 
@@ -239,6 +281,8 @@ pub struct JournalContent {
     rows: BTreeMap<JournalKey, JournalRows>,
     /// Whether there are files to be removed.
     present: bool,
+    /// Whether what was kept at an earlier start is damaged.
+    is_kept_damaged: bool,
     damage: Vec<String>,
 }
 
@@ -258,6 +302,7 @@ impl JournalContent {
         let mut content = JournalContent::default();
         if let Some(kept) = Content::read(disk, dir, KEPT)? {
             content.present = true;
+            content.is_kept_damaged = kept.damage.is_some();
             content.take(kept);
         }
         let mut files = Vec::new();
@@ -279,7 +324,7 @@ impl JournalContent {
                     .damage
                     .push(format!("entries {next} to {last} are missing before {name}"));
             }
-            next = file.entries.last().map(|(head, _)| head.sequence + 1);
+            next = file.next();
             content.take(file);
         }
         Ok(content)
@@ -338,13 +383,17 @@ impl JournalContent {
             for row in rows.batches() {
                 let (base_offset, batches) = row?;
                 let start = content.len();
-                entry::begin(&mut content, sequence, JournalKind::Batches, key, base_offset);
+                let number = (sequence, InRound::Later);
+                entry::begin(&mut content, number, JournalKind::Batches, key, base_offset);
                 content.extend_from_slice(&batches);
                 entry::finish(&mut content, start);
                 sequence += 1;
             }
         }
         let path = dir.join(KEPT);
+        if self.is_kept_damaged {
+            disk.replace(&dir.join(format!("{KEPT}{DAMAGED}")), &disk.read(&path)?)?;
+        }
         if !content.is_empty() {
             disk.replace(&path, &content)?;
         } else if disk.exists(&path)? {

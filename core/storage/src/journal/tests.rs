@@ -13,6 +13,7 @@ use crate::log::{Log, LogCheckpoint, LogConfig, LogPlace, Origin, Shutdown};
 const NOW: i64 = 1_700_000_000_000;
 /// A file of three rounds, of a page each.
 const BYTES: u64 = 3 * PAGE;
+const ENTROPY: u64 = 0x9e37_79b9_7f4a_7c15;
 
 fn dir() -> &'static Path {
     Path::new("/data")
@@ -52,7 +53,7 @@ impl World {
     fn new() -> World {
         let disk = SimDisk::new(1);
         let log = Log::create(place(&disk), Uuid([7; 16]), Arc::new(LogConfig::default()), NOW).unwrap();
-        let journal = Journal::create(&disk, dir(), BYTES).unwrap();
+        let journal = Journal::create(&disk, dir(), BYTES, ENTROPY).unwrap();
         World { disk, log, journal }
     }
 
@@ -262,6 +263,17 @@ fn damage_at_the_start_and_between_the_files_is_told() {
 }
 
 #[test]
+fn damage_to_the_only_round_of_a_file_is_told_by_those_in_the_other() {
+    let mut world = World::new();
+    world.write(&["a", &"x".repeat(2 * PAGE as usize)]);
+    world.write(&["b"]);
+    assert_eq!((world.bases_in(0).len(), world.bases_in(1).len()), (1, 1));
+    world.disk.flip_bit(&file(0), PAGE + 70, 3).unwrap();
+    assert_eq!(world.bases(), [2]);
+    assert_eq!(world.content().damage().len(), 1);
+}
+
+#[test]
 fn a_first_round_that_was_cut_is_no_damage() {
     let mut world = World::with_both_files_full();
     append(&mut world.log, &"x".repeat(5_000));
@@ -274,4 +286,134 @@ fn a_first_round_that_was_cut_is_no_damage() {
         .unwrap();
     assert_eq!(world.bases(), [3, 4, 5]);
     assert!(world.content().damage().is_empty());
+}
+
+/// The rounds of `a` and `b`, a page each, and `value` in the page behind them.
+fn with_a_stranger_behind(value: &[u8]) -> World {
+    let mut world = World::new();
+    world.write(&["a"]);
+    world.write(&["b"]);
+    let journal = world.disk.open_or_create(&file(0)).unwrap();
+    journal.write_all_at(&[IoSlice::new(value)], 2 * PAGE).unwrap();
+    world
+}
+
+fn forged(number: (u64, InRound), batches: &[u8]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    entry::begin(&mut bytes, number, JournalKind::Batches, &World::key(), Offset(2));
+    bytes.extend_from_slice(batches);
+    entry::finish(&mut bytes, 0);
+    bytes
+}
+
+#[test]
+fn what_a_client_wrote_to_look_like_an_entry_is_none() {
+    for sequence in [0, 3, 1 << 40, u64::MAX >> 2, u64::MAX - 1, u64::MAX] {
+        let world = with_a_stranger_behind(&forged((sequence, InRound::First), b"forged"));
+        assert_eq!(world.bases(), [0, 1], "{sequence}");
+        assert_eq!(world.content().damage(), [""; 0], "{sequence}");
+    }
+}
+
+#[test]
+fn an_entry_behind_damage_has_a_number_that_there_was_room_for() {
+    let first = ENTROPY >> 2;
+    let room = (PAGE + PAGE - 164) / entry::FIXED as u64;
+    for (missing, is_found) in [(1, true), (room - 1, true), (2 * room, false)] {
+        let world = with_a_stranger_behind(&forged((first + 1 + missing, InRound::First), b"later"));
+        world.disk.flip_bit(&file(0), PAGE + 70, 3).unwrap();
+        assert_eq!(world.bases().len(), 1 + usize::from(is_found), "{missing}");
+        assert_eq!(world.content().damage().is_empty(), !is_found, "{missing}");
+    }
+}
+
+#[test]
+fn a_later_entry_of_a_round_that_was_cut_is_no_later_round() {
+    let world = with_a_stranger_behind(&forged(((ENTROPY >> 2) + 3, InRound::Later), b"later"));
+    assert_eq!(world.bases(), [0, 1]);
+    assert_eq!(world.content().damage(), [""; 0]);
+    let world = with_a_stranger_behind(&forged(((ENTROPY >> 2) + 2, InRound::Later), b"next"));
+    assert_eq!(world.bases(), [0, 1]);
+}
+
+#[test]
+fn the_last_number_of_all_ends_a_file() {
+    let world = World::new();
+    let journal = world.disk.open_or_create(&file(0)).unwrap();
+    let last = forged((u64::MAX, InRound::First), b"last");
+    journal.write_all_at(&[IoSlice::new(&last)], 0).unwrap();
+    assert_eq!(world.bases(), [2]);
+}
+
+#[test]
+fn damage_to_what_was_kept_is_told_and_the_file_kept_too() {
+    let mut world = World::new();
+    ["a", "b", "c"].iter().for_each(|value| world.write(&[value]));
+    let kept = BTreeSet::from([World::key()]);
+    world
+        .content()
+        .finish(&world.disk, dir(), &kept, Replayed::Whole)
+        .unwrap();
+    let path = dir().join("gracchus-journal-kept");
+    let size = world.disk.read(&path).unwrap().len() as u64;
+    world.disk.flip_bit(&path, size / 3 + 60, 3).unwrap();
+    let bytes = world.disk.read(&path).unwrap();
+    assert_eq!(world.bases(), [0]);
+    assert_eq!(
+        world.content().damage(),
+        [format!("gracchus-journal-kept is damaged at byte {}", size / 3)]
+    );
+    world
+        .content()
+        .finish(&world.disk, dir(), &kept, Replayed::InPart)
+        .unwrap();
+    assert_eq!(world.bases(), [0]);
+    assert!(world.content().damage().is_empty(), "it is told once");
+    let aside = dir().join("gracchus-journal-kept.damaged");
+    assert_eq!(world.disk.read(&aside).unwrap(), bytes);
+}
+
+#[test]
+fn what_left_the_log_at_its_start_is_not_looked_for() {
+    let mut world = World::new();
+    world.write(&["0"]);
+    let unsynced = world.log.dirty().unwrap();
+    unsynced.sync().unwrap();
+    world.log.mark_synced(&unsynced);
+    // All of it goes by its age, and a new segment begins.
+    let later = NOW + 365 * 86_400_000;
+    assert_eq!(world.log.delete_old_segments(later, Offset(1)).unwrap(), 1);
+    let unsynced = world.log.dirty().unwrap();
+    unsynced.sync().unwrap();
+    world.log.mark_synced(&unsynced);
+    world.log.take_deleted(i64::MAX).unwrap().remove().unwrap();
+    world.write(&["1"]);
+    let (log, report) = recovered(&world, |disk| {
+        let segment = Path::new("/data/t-0/00000000000000000001.log");
+        disk.open_or_create(segment).unwrap().set_len(0).unwrap();
+    });
+    assert_eq!(report.journal_fault, None);
+    assert_eq!(
+        (log.log_start_offset(), log.log_end_offset()),
+        (Offset(1), Offset(2))
+    );
+}
+
+/// The log as a recovery finds it, with the journal beside it, when something has happened to its files.
+fn recovered(world: &World, happened: impl FnOnce(&SimDisk)) -> (Log, crate::RecoveryReport) {
+    happened(&world.disk);
+    let checkpoint = LogCheckpoint {
+        recovery_point: Offset::ZERO,
+        log_start_offset: Offset::ZERO,
+        shutdown: Shutdown::Unclean,
+    };
+    let rows = world.content().rows(&World::key());
+    Log::open_replaying(
+        place(&world.disk),
+        checkpoint,
+        Arc::new(LogConfig::default()),
+        &rows,
+        NOW,
+    )
+    .unwrap()
 }

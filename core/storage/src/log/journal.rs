@@ -62,6 +62,10 @@ impl Log {
     /// What the log has of the journal is the same there: nobody has written to it without knowing of the journal.
     fn check_known(&self, batch: &Batch) -> Result<(), AppendError> {
         let base_offset = batch.header().base_offset;
+        if base_offset < self.log_start_offset() {
+            // It has left the log since.
+            return Ok(());
+        }
         let read = self.read(
             base_offset,
             batch.bytes().len(),

@@ -5,6 +5,7 @@
 //! hint: what it points to is checked, and a wrong one costs time, never records.
 
 use std::io::{self, IoSlice};
+use std::ops::Range;
 use std::path::Path;
 
 use model::Offset;
@@ -135,6 +136,8 @@ pub(crate) fn decode_entries<E: IndexEntry>(content: &[u8]) -> Vec<E> {
 pub(crate) struct ActiveIndex<E> {
     /// Entries that are only in the file.
     dropped: usize,
+    /// Of those, one a portion, with its number: what lies between two is read at once.
+    marks: Vec<(usize, E)>,
     /// The entries after those.
     entries: Vec<E>,
     /// How many of all entries are in the file.
@@ -142,20 +145,21 @@ pub(crate) struct ActiveIndex<E> {
 }
 
 /// Where the entry asked for is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Floor<E> {
     /// In memory.
     Found(E),
     /// Nowhere: all keys are above.
     Before,
-    /// Among the first entries of the file.
-    InFile(usize),
+    /// Among these entries of the file.
+    InFile(Range<usize>),
 }
 
 impl<E: IndexEntry> ActiveIndex<E> {
     pub(crate) fn new() -> ActiveIndex<E> {
         ActiveIndex {
             dropped: 0,
+            marks: Vec::new(),
             entries: Vec::new(),
             written: 0,
         }
@@ -170,6 +174,7 @@ impl<E: IndexEntry> ActiveIndex<E> {
         let entries = decode_entries(&content);
         Ok(ActiveIndex {
             dropped,
+            marks: Vec::new(),
             written: dropped + entries.len(),
             entries,
         })
@@ -200,9 +205,19 @@ impl<E: IndexEntry> ActiveIndex<E> {
         let after = self.entries.partition_point(|entry| entry.key() <= key);
         match after.checked_sub(1).and_then(|index| self.entries.get(index)) {
             Some(entry) => Floor::Found(*entry),
-            None if self.dropped > 0 => Floor::InFile(self.dropped),
-            None => Floor::Before,
+            None => match self.portion(key) {
+                numbers if numbers.is_empty() => Floor::Before,
+                numbers => Floor::InFile(numbers),
+            },
         }
+    }
+
+    /// The entries of the file that the last one whose key is at most `key` is among.
+    fn portion(&self, key: E::Key) -> Range<usize> {
+        let after = self.marks.partition_point(|(_, entry)| entry.key() <= key);
+        let number = |index: usize| self.marks.get(index).map(|(number, _)| *number);
+        let start = after.checked_sub(1).and_then(number).unwrap_or(0);
+        start..number(after).unwrap_or(self.dropped)
     }
 
     /// The first entry in memory for which `is_after` holds, when it holds for the later ones too.
@@ -231,7 +246,8 @@ impl<E: IndexEntry> ActiveIndex<E> {
         }
         self.written = self.len();
         let old = self.entries.len().saturating_sub(PORTION);
-        self.entries.drain(..old);
+        let oldest = self.entries.drain(..old).next();
+        self.marks.extend(oldest.map(|entry| (self.dropped, entry)));
         self.dropped += old;
         Ok(())
     }
@@ -242,15 +258,18 @@ impl<E: IndexEntry> ActiveIndex<E> {
     }
 }
 
-/// The last of the first `count` entries of a file whose key is at most `key`, by positioned reads.
+/// The last of some entries of a file whose key is at most `key`: by positioned reads, the last of them of a portion.
 pub(crate) fn floor_in_file<E: IndexEntry>(
     file: &dyn DiskFile,
-    count: u64,
+    numbers: Range<u64>,
     key: E::Key,
 ) -> io::Result<Option<E>> {
-    let (mut low, mut high) = (0, count);
+    let Range {
+        start: mut low,
+        end: mut high,
+    } = numbers;
     let mut found = None;
-    while low < high {
+    while high.saturating_sub(low) > PORTION as u64 {
         let middle = low + (high - low) / 2;
         match entry_at::<E>(file, middle)? {
             Some(entry) if entry.key() <= key => {
@@ -260,7 +279,13 @@ pub(crate) fn floor_in_file<E: IndexEntry>(
             _ => high = middle,
         }
     }
-    Ok(found)
+    let mut bytes = vec![0; usize::try_from(high.saturating_sub(low)).unwrap_or(0) * E::SIZE];
+    let read = file.read_at(&mut bytes, low.saturating_mul(E::SIZE as u64))?;
+    let portion = bytes.get(..read).unwrap_or_default().chunks_exact(E::SIZE);
+    let up_to_key = portion
+        .map_while(E::decode)
+        .take_while(|entry| entry.key() <= key);
+    Ok(up_to_key.last().or(found))
 }
 
 /// The entry of that number; `None` past the end.
@@ -285,5 +310,69 @@ pub(crate) fn last_in_file<E: IndexEntry>(disk: &dyn Disk, path: &Path) -> io::R
     match (file.len()? / E::SIZE as u64).checked_sub(1) {
         Some(number) => entry_at(&*file, number),
         None => Ok(None),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::disk::SimDisk;
+
+    /// An index of many portions, and the file that has the older ones.
+    fn written() -> (ActiveIndex<OffsetEntry>, std::sync::Arc<dyn DiskFile>) {
+        let file = SimDisk::new(1).open_or_create(Path::new("/index")).unwrap();
+        let mut index = ActiveIndex::new();
+        for number in 0..10 * PORTION as u32 {
+            index.push(entry(number));
+            if index.has_portion() {
+                index.write_rest(&*file).unwrap();
+            }
+        }
+        (index, file)
+    }
+
+    fn entry(number: u32) -> OffsetEntry {
+        OffsetEntry {
+            relative_offset: 10 * number + 5,
+            position: number,
+        }
+    }
+
+    fn found(index: &ActiveIndex<OffsetEntry>, file: &dyn DiskFile, key: u32) -> Option<OffsetEntry> {
+        match index.floor(key) {
+            Floor::Found(entry) => Some(entry),
+            Floor::Before => None,
+            Floor::InFile(numbers) => {
+                floor_in_file(file, numbers.start as u64..numbers.end as u64, key).unwrap()
+            }
+        }
+    }
+
+    #[test]
+    fn an_entry_far_back_is_among_those_of_one_portion() {
+        let (index, file) = written();
+        for number in 0..10 * PORTION as u32 {
+            let key = 10 * number + 7;
+            assert_eq!(found(&index, &*file, key), Some(entry(number)));
+            if let Floor::InFile(numbers) = index.floor(key) {
+                assert!(numbers.len() <= PORTION, "{numbers:?}");
+            }
+        }
+        assert_eq!(
+            index.floor(4),
+            Floor::Before,
+            "before the first, the file need not be looked at"
+        );
+    }
+
+    #[test]
+    fn an_index_that_was_read_from_its_file_finds_the_same() {
+        let (_, file) = written();
+        let index = ActiveIndex::load(&*file).unwrap();
+        assert!(matches!(index.floor(7), Floor::InFile(_)));
+        for number in 0..10 * PORTION as u32 {
+            assert_eq!(found(&index, &*file, 10 * number + 5), Some(entry(number)));
+        }
+        assert_eq!(found(&index, &*file, 4), None);
     }
 }

@@ -1,6 +1,7 @@
 //! Finding things in a segment: the batch that holds an offset, the batch that has a time.
 
 use std::io;
+use std::ops::Range;
 
 use model::Offset;
 use wire::records::BatchError;
@@ -67,11 +68,11 @@ impl Segment {
 
     /// Where a scan for an offset begins. `hint` is what the index in memory says; a sealed segment has none.
     fn start_of_scan(&self, offset: Offset, hint: Option<Floor<OffsetEntry>>) -> io::Result<u64> {
-        let limit = match hint {
+        let portion = match hint {
             Some(Floor::Found(entry)) => return Ok(u64::from(entry.position)),
             Some(Floor::Before) => return Ok(0),
-            Some(Floor::InFile(count)) => count as u64,
-            None => u64::MAX,
+            Some(Floor::InFile(portion)) => Some(portion),
+            None => None,
         };
         let Some(key) = relative(self.base_offset(), offset) else {
             return Ok(0);
@@ -80,8 +81,8 @@ impl Segment {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(0),
             index => index?,
         };
-        let count = limit.min(index.len()? / OffsetEntry::SIZE as u64);
-        Ok(floor_in_file::<OffsetEntry>(&*index, count, key)?.map_or(0, |entry| u64::from(entry.position)))
+        let numbers = numbers::<OffsetEntry>(&*index, portion)?;
+        Ok(floor_in_file::<OffsetEntry>(&*index, numbers, key)?.map_or(0, |entry| u64::from(entry.position)))
     }
 
     /// The first entry from `start` on that fits.
@@ -164,18 +165,18 @@ impl Segment {
             .active
             .as_ref()
             .map(|active| active.indexes.times.floor(timestamp));
-        let limit = match hint {
+        let portion = match hint {
             Some(Floor::Found(entry)) => return self.start_before(entry),
             Some(Floor::Before) => return Ok(0),
-            Some(Floor::InFile(count)) => count as u64,
-            None => u64::MAX,
+            Some(Floor::InFile(portion)) => Some(portion),
+            None => None,
         };
         let index = match self.disk.open_read(&self.files.time_index()) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(0),
             index => index?,
         };
-        let count = limit.min(index.len()? / TimeEntry::SIZE as u64);
-        match floor_in_file::<TimeEntry>(&*index, count, timestamp)? {
+        let numbers = numbers::<TimeEntry>(&*index, portion)?;
+        match floor_in_file::<TimeEntry>(&*index, numbers, timestamp)? {
             Some(entry) => self.start_before(entry),
             None => Ok(0),
         }
@@ -187,4 +188,12 @@ impl Segment {
         let (located, _) = self.locate(offset)?;
         Ok(located.map_or(0, |located| located.position))
     }
+}
+
+/// The entries of an index file to look among: those that the index in memory names, or all of a sealed one.
+fn numbers<E: IndexEntry>(index: &dyn DiskFile, portion: Option<Range<usize>>) -> io::Result<Range<u64>> {
+    Ok(match portion {
+        Some(portion) => portion.start as u64..portion.end as u64,
+        None => 0..index.len()? / E::SIZE as u64,
+    })
 }

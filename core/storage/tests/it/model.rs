@@ -315,7 +315,12 @@ impl World {
     fn sync_by_journal(&mut self) -> io::Result<()> {
         self.check_online()?;
         if self.journal.is_none() {
-            self.journal = Some(Journal::create(&self.disk, Path::new("/data"), JOURNAL_BYTES)?);
+            self.journal = Some(Journal::create(
+                &self.disk,
+                Path::new("/data"),
+                JOURNAL_BYTES,
+                1 << 40,
+            )?);
         }
         let Some(unsynced) = self.log().dirty() else {
             return Ok(());

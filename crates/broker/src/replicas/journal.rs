@@ -14,7 +14,7 @@ use super::waiting::{Wakes, wake};
 /// The size of each of the two files.
 const BYTES: u64 = if cfg!(test) { 1 << 20 } else { 64 << 20 };
 /// A partition with more to sync than this is synced by itself: the sync is the smaller part of it.
-const LARGE: u64 = 1 << 20;
+const LARGE: u64 = BYTES / 64;
 /// While files are being synced already, more of it goes to the journal: it would wait for that otherwise.
 const HUGE: u64 = BYTES / 8;
 /// How long after one could not be made for want of room or descriptors the next attempt comes.
@@ -193,7 +193,8 @@ impl HostedDir {
         if !self.has_room_for(2 * BYTES) {
             return Ok(None);
         }
-        let made = Journal::create(&**self.log_dir().disk(), self.log_dir().path(), BYTES);
+        let disk = &**self.log_dir().disk();
+        let made = Journal::create(disk, self.log_dir().path(), BYTES, entropy()?);
         self.check_space();
         match made {
             Ok(journal) => Ok(Some(journal)),
@@ -227,6 +228,12 @@ impl HostedDir {
         self.sync_files(&members);
         Ok(())
     }
+}
+
+fn entropy() -> std::io::Result<u64> {
+    let mut bytes = [0; 8];
+    getrandom::fill(&mut bytes).map_err(std::io::Error::other)?;
+    Ok(u64::from_be_bytes(bytes))
 }
 
 /// What is dirty, by what becomes of it.
@@ -274,10 +281,12 @@ mod tests {
 
     use model::{Offset, Uuid};
     use replication::Acks;
+    use storage::{Disk, RealDisk, SimDisk, SimFaults};
 
     use super::super::fixture::Fixture;
-    use super::super::tests::append;
+    use super::super::tests::append_value;
     use super::*;
+    use crate::dispatch::now_ms;
 
     /// A node with as many partitions as its journal is for, none of which is synced unless a test asks for it.
     struct Journaling {
@@ -287,8 +296,15 @@ mod tests {
 
     impl Journaling {
         fn new() -> Journaling {
-            let mut fixture = Fixture::new();
-            let topic_id = fixture.topic("orders", 6, &[]);
+            Journaling::on(Arc::new(RealDisk), &[])
+        }
+
+        /// On another disk, and with settings of the topic.
+        fn on(disk: Arc<dyn Disk>, settings: &[(&str, &str)]) -> Journaling {
+            let mut fixture = Fixture::on(disk, &[]);
+            // Where the room is looked at, whatever the disk.
+            std::fs::create_dir_all(fixture.dir.path().join("data")).unwrap();
+            let topic_id = fixture.topic("orders", 6, settings);
             let journaling = Journaling { fixture, topic_id };
             let is_made = || {
                 let partitions = journaling.partitions();
@@ -310,14 +326,28 @@ mod tests {
 
         /// A record in each partition, durable in the journal.
         fn append_to_all(&self) {
+            assert!(self.append_value_to_all(b"x").is_empty());
+        }
+
+        /// The same; yields those that the journal did not take.
+        fn append_value_to_all(&self, value: &[u8]) -> Vec<Arc<HostedPartition>> {
             let partitions = self.partitions();
             for partition in &partitions {
-                append(partition, Acks::Leader).unwrap();
+                append_value(partition, Acks::Leader, value).unwrap();
             }
-            match partitions[0].dir().sync_by_journal(&partitions).unwrap() {
-                Journaled::But(others) => assert!(others.is_empty()),
+            match self.dir().sync_by_journal(&partitions).unwrap() {
+                Journaled::But(others) => others,
                 Journaled::Not => panic!("there is a journal, and room in it"),
             }
+        }
+
+        fn dir(&self) -> Arc<HostedDir> {
+            self.partitions()[0].dir().clone()
+        }
+
+        fn flushed(&self) -> Vec<Offset> {
+            let flushed = |it: &Arc<HostedPartition>| it.with(|replica, _| replica.log().flushed_offset());
+            self.partitions().iter().map(|it| flushed(it).unwrap()).collect()
         }
 
         fn ends(&self) -> Vec<(Offset, Offset)> {
@@ -446,5 +476,123 @@ mod tests {
         let data = node.fixture.dir.path().join("data");
         let journal = storage::JournalContent::read(&disk, &data, storage::Shutdown::Unclean).unwrap();
         assert!(journal.is_empty());
+    }
+
+    /// Waits for a thread of the node to have done something.
+    fn wait_until(is_done: impl Fn() -> bool) {
+        let patience = Instant::now() + Duration::from_secs(20);
+        while !is_done() && Instant::now() < patience {
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        assert!(is_done(), "it was not done in 20 seconds");
+    }
+
+    #[test]
+    fn a_journal_is_made_only_where_there_is_room_for_it() {
+        let disk = SimDisk::new(1);
+        let mut fixture = Fixture::on(Arc::new(disk.clone()), &[]);
+        fixture.topic("orders", 6, &[]);
+        let partition = |index| fixture.replicas().partition("orders", index).unwrap();
+        let partitions: Vec<_> = (0..6).map(partition).collect();
+        let dir = partitions[0].dir();
+        let data = fixture.dir.path().join("data");
+        let ask = || matches!(dir.sync_by_journal(&partitions), Ok(Journaled::Not));
+        // There is no file system to have room.
+        assert!(!data.exists() && ask());
+        wait_until(|| dir.journal.state.lock().refused.is_some());
+        assert!(!storage::has_journal(&disk, &data).unwrap());
+        assert!(
+            ask() && !dir.journal.state.lock().wanted,
+            "it is not tried at once"
+        );
+        std::fs::create_dir_all(&data).unwrap();
+        assert!(dir.has_room_for(1) && !dir.has_room_for(u64::MAX));
+        dir.journal.state.lock().refused = None;
+        assert!(ask());
+        wait_until(|| dir.journal.state.lock().journal.is_some());
+        assert!(storage::has_journal(&disk, &data).unwrap());
+    }
+
+    #[test]
+    fn recovery_points_go_on_while_the_journal_is_in_use() {
+        let node = Journaling::new();
+        node.append_to_all();
+        assert_eq!(node.flushed(), [Offset(0); 6]);
+        node.dir().checkpoint_recovery_points().unwrap();
+        wait_until(|| node.flushed() == [Offset(1); 6]);
+        node.dir().checkpoint_recovery_points().unwrap();
+        let written = node.dir().log_dir().checkpoints().unwrap().recovery_points;
+        assert_eq!(written.values().copied().collect::<Vec<_>>(), [Offset(1); 6]);
+        assert!(
+            !node.dir().is_checkpointing(),
+            "the journal takes small pieces again"
+        );
+    }
+
+    #[test]
+    fn retention_goes_on_while_the_journal_is_in_use() {
+        let settings = [("retention.ms", "1"), ("file.delete.delay.ms", "0")];
+        let node = Journaling::on(Arc::new(RealDisk), &settings);
+        node.append_to_all();
+        // All of it goes, for a new segment: the old files wait until that is durable by its own file.
+        wait_until(|| {
+            node.dir().delete_old_segments(now_ms()).unwrap();
+            let start = |it: &Arc<HostedPartition>| it.bounds().unwrap().0;
+            node.partitions().iter().all(|it| start(it) == Offset(1))
+        });
+        wait_until(|| (0..6).all(|it| !node.segment(it).exists()));
+        assert_eq!(node.ends(), [(Offset(1), Offset(1)); 6]);
+    }
+
+    #[test]
+    fn while_files_are_synced_the_journal_takes_larger_pieces_and_they_are_as_durable() {
+        let mut node = Journaling::new();
+        let large = [7; 2 * LARGE as usize];
+        let others = node.append_value_to_all(&large);
+        assert_eq!(others.len(), 6, "they are synced by themselves");
+        node.dir().sync_files(&others);
+        drop(others);
+        node.dir().journal.state.lock().is_flushing = true;
+        assert_eq!(node.append_value_to_all(&large).len(), 0);
+        assert_eq!(node.append_value_to_all(&[7; HUGE as usize]).len(), 6);
+        node.dir().journal.state.lock().is_flushing = false;
+        assert_eq!(node.ends(), [(Offset(3), Offset(2)); 6]);
+        assert_eq!(node.flushed(), [Offset(1); 6]);
+        let length = std::fs::metadata(node.segment(0)).unwrap().len() / 4;
+        node.fixture.kill();
+        for partition in 0..6 {
+            let segment = std::fs::OpenOptions::new()
+                .write(true)
+                .open(node.segment(partition));
+            // What was synced is the first of batches whose sizes are as 1, 1 and 8.
+            segment.unwrap().set_len(length).unwrap();
+        }
+        node.fixture.open().unwrap();
+        assert_eq!(node.ends(), [(Offset(2), Offset(2)); 6]);
+    }
+
+    #[test]
+    fn the_names_of_deleted_partitions_become_durable_though_the_journal_cannot_be_written() {
+        for seed in 0..4 {
+            let disk = SimDisk::new(seed);
+            let mut node = Journaling::on(Arc::new(disk.clone()), &[]);
+            node.append_to_all();
+            disk.set_faults(SimFaults {
+                write_errors: 1_000_000,
+                ..SimFaults::default()
+            });
+            let dir = node.dir();
+            node.fixture.delete_topic(node.topic_id);
+            assert!(dir.is_failed());
+            node.fixture.kill();
+            disk.crash();
+            disk.set_faults(SimFaults::default());
+            let names = disk.list(&node.fixture.dir.path().join("data")).unwrap();
+            let folders = names.iter().filter(|entry| entry.name.starts_with("orders-"));
+            assert!(
+                folders.clone().all(|entry| entry.name.ends_with("-delete")),
+                "{names:?}"
+            );
+        }
     }
 }

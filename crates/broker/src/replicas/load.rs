@@ -196,8 +196,8 @@ fn load_dir(
         true => {
             let dir = path.display();
             tracing::error!(
-                "the journal in {dir} is kept as gracchus-journal-0.damaged and -1.damaged: `gracchus log dump` shows \
-                 what it has; remove the files when nobody needs them"
+                "the journal in {dir} is kept under names that end in .damaged: `gracchus log dump` shows what it \
+                 has; remove the files when nobody needs them"
             );
             Replayed::InPart
         }

@@ -47,7 +47,15 @@ fn values(partition: &HostedPartition) -> Vec<Vec<u8>> {
 }
 
 pub(super) fn append(partition: &Arc<HostedPartition>, acks: Acks) -> Result<Accepted, AppendRefused> {
-    partition.append(&batch(b"x"), Origin::Client, acks, now_ms(), || {
+    append_value(partition, acks, b"x")
+}
+
+pub(super) fn append_value(
+    partition: &Arc<HostedPartition>,
+    acks: Acks,
+    value: &[u8],
+) -> Result<Accepted, AppendRefused> {
+    partition.append(&batch(value), Origin::Client, acks, now_ms(), || {
         panic!("nothing waits here")
     })
 }
@@ -353,6 +361,40 @@ fn rule_111_running_out_of_descriptors_is_no_fault_of_the_disk() {
         .dir()
         .write_failed(orders.topic_partition(), &rustix::io::Errno::MFILE.into());
     assert!(!orders.dir().is_failed() && !orders.dir().is_full());
+}
+
+#[test]
+fn rule_111_a_sync_waits_for_a_descriptor_and_goes_on() {
+    let disk = SimDisk::new(1);
+    let mut fixture = Fixture::on(Arc::new(disk.clone()), &[]);
+    fixture.topic("orders", 1, &[("segment.bytes", "1048576")]);
+    let orders = partition(&fixture, "orders", 0);
+    orders.never_sync();
+    // The second begins a segment, whose name is to be synced with the folder.
+    for _ in 0..2 {
+        append_value(&orders, Acks::Leader, &[7; 800_000]).unwrap();
+    }
+    disk.set_faults(SimFaults {
+        open_errors: 1_000_000,
+        ..SimFaults::default()
+    });
+    let files = orders.take_unsynced().unwrap().file_count() as u64;
+    let before = disk.sync_count();
+    let sync = {
+        let orders = orders.clone();
+        std::thread::spawn(move || orders.dir().sync_files(std::slice::from_ref(&orders)))
+    };
+    // It has begun anew.
+    while disk.sync_count() < before + files + 1 && !sync.is_finished() {
+        std::thread::yield_now();
+    }
+    assert!(!sync.is_finished() && !orders.dir().is_failed());
+    let synced = || orders.with(|replica, _| replica.log().flushed_offset());
+    assert_eq!(synced(), Some(Offset(0)));
+    disk.set_faults(SimFaults::default());
+    sync.join().unwrap();
+    assert_eq!(synced(), Some(Offset(2)));
+    assert!(!orders.dir().is_failed());
 }
 
 #[tokio::test]

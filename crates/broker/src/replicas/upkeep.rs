@@ -188,7 +188,7 @@ impl HostedDir {
 
     /// Writes down up to where everything is durable. In page-cache durability that moves only when something is
     /// synced: everything is, here, so that the next start has little to read.
-    fn checkpoint_recovery_points(&self) -> std::io::Result<()> {
+    pub(super) fn checkpoint_recovery_points(&self) -> std::io::Result<()> {
         let mut dirty = self.members();
         dirty.retain(|it| it.with(|replica, _| replica.log().dirty().is_some()) == Some(true));
         self.flush_soon(dirty);
@@ -239,7 +239,7 @@ impl HostedDir {
         Ok(())
     }
 
-    fn delete_old_segments(&self, now_ms: i64) -> std::io::Result<()> {
+    pub(super) fn delete_old_segments(&self, now_ms: i64) -> std::io::Result<()> {
         for partition in self.members() {
             let name = partition.topic_partition();
             match partition.with(|replica, woken| replica.delete_old_segments(now_ms, woken)) {

@@ -30,6 +30,8 @@ pub struct SimFaults {
     pub write_errors: u32,
     /// Syncs that fail with EIO and forget what they should have kept, per million.
     pub sync_errors: u32,
+    /// Files and folders that cannot be opened for want of a descriptor (EMFILE), per million.
+    pub open_errors: u32,
     /// The bytes that fit; beyond them writes fail with ENOSPC after what fitted.
     pub capacity: u64,
 }
@@ -41,6 +43,7 @@ impl Default for SimFaults {
             read_errors: 0,
             write_errors: 0,
             sync_errors: 0,
+            open_errors: 0,
             capacity: u64::MAX,
         }
     }
@@ -197,6 +200,14 @@ impl State {
         Ok(())
     }
 
+    /// Whoever opens something needs a descriptor for it, also to list a folder or to sync it.
+    fn take_descriptor(&mut self) -> io::Result<()> {
+        match self.random.per_million(self.faults.open_errors) {
+            true => Err(io::Error::from_raw_os_error(24)),
+            false => Ok(()),
+        }
+    }
+
     fn free(&self) -> u64 {
         match self.faults.capacity {
             u64::MAX => u64::MAX,
@@ -307,6 +318,7 @@ impl DiskFile for SimFile {
 impl Disk for SimDisk {
     fn open(&self, path: &Path) -> io::Result<Arc<dyn DiskFile>> {
         let state = &mut *self.lock();
+        state.take_descriptor()?;
         let inode = state.tree.file(path)?;
         Ok(self.opened(inode, state.life))
     }
@@ -317,6 +329,7 @@ impl Disk for SimDisk {
 
     fn open_or_create(&self, path: &Path) -> io::Result<Arc<dyn DiskFile>> {
         let state = &mut *self.lock();
+        state.take_descriptor()?;
         state.enter(Call::Names, [1, 0])?;
         let inode = match state.tree.file(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
@@ -345,6 +358,7 @@ impl Disk for SimDisk {
 
     fn list(&self, dir: &Path) -> io::Result<Vec<DirEntry>> {
         let state = &mut *self.lock();
+        state.take_descriptor()?;
         state.enter(Call::Read, [2, 0])?;
         state.tree.list(dir)
     }
@@ -381,6 +395,7 @@ impl Disk for SimDisk {
 
     fn sync_dir(&self, dir: &Path) -> io::Result<()> {
         let state = &mut *self.lock();
+        state.take_descriptor()?;
         state.syncs += 1;
         let done = state.enter(Call::Sync, [0, 0]);
         state.tree.sync_dir(dir, done.is_ok())?;

@@ -117,6 +117,28 @@ fn a_failed_sync_forgets_and_the_next_one_succeeds() {
 }
 
 #[test]
+fn without_descriptors_nothing_is_opened_and_what_is_open_works() {
+    let (disk, file) = with_file(1);
+    disk.set_faults(SimFaults {
+        open_errors: 1_000_000,
+        ..SimFaults::default()
+    });
+    write(&file, 0, b"data");
+    file.sync_data().unwrap();
+    let path = Path::new(FILE);
+    let refused = [
+        disk.open(path).err(),
+        disk.open_or_create(path).err(),
+        disk.read(path).err(),
+        disk.list(Path::new("/d")).err(),
+        disk.sync_dir(Path::new("/d")).err(),
+    ];
+    for error in refused {
+        assert_eq!(error.and_then(|error| error.raw_os_error()), Some(24));
+    }
+}
+
+#[test]
 fn a_reload_shows_what_a_failed_sync_has_lost() {
     let (disk, file) = with_file(1);
     write(&file, 0, b"data");
