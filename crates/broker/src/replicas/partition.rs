@@ -4,7 +4,7 @@
 //! segment's name. Those who are woken are woken after the lock is let go of.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU8, Ordering};
 
 use bytes::Bytes;
 use metadata::image;
@@ -18,6 +18,7 @@ use replication::{
 use storage::{AppendError, EpochEnd, FirstBatch, JournalKey, Log, Origin, ReadError, Unsynced};
 
 use super::dir::HostedDir;
+use super::syncer::SyncNeed;
 use super::waiting::{HostedReplica, ProduceToken, Wakes, WatchToken, wake};
 use crate::config::{self, TopicConfig};
 use crate::dispatch::steady_ms;
@@ -31,8 +32,8 @@ pub(crate) struct HostedPartition {
     topic_id: Uuid,
     dir: Arc<HostedDir>,
     state: Mutex<State>,
-    /// Whether it waits for the syncer already.
-    pub(super) queued_for_sync: AtomicBool,
+    /// What the syncer knows of already, a [`SyncNeed`].
+    pub(super) sync_need: AtomicU8,
     /// Whether the next look of the upkeep sees it already.
     looked_after: AtomicBool,
     /// Records from here on were appended lately, and are in the page cache.
@@ -80,7 +81,7 @@ impl HostedPartition {
                 bytes_since_sample: 0,
                 warm_sample: end,
             }),
-            queued_for_sync: AtomicBool::new(false),
+            sync_need: AtomicU8::new(SyncNeed::None as u8),
             looked_after: AtomicBool::new(false),
             warm_from: AtomicI64::new(end.0),
             removing: Mutex::new(()),
@@ -104,6 +105,14 @@ impl HostedPartition {
 
     pub(super) fn dir(&self) -> &Arc<HostedDir> {
         &self.dir
+    }
+
+    /// Whether its sync was one that nobody waits for; it is due now.
+    pub(super) fn end_patience(&self) -> bool {
+        let (patient, none) = (SyncNeed::Patient as u8, SyncNeed::None as u8);
+        self.sync_need
+            .compare_exchange(patient, none, Ordering::AcqRel, Ordering::Acquire)
+            .is_ok()
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -142,7 +151,7 @@ impl HostedPartition {
             )));
         }
         let mut woken = Wakes::new();
-        let (result, wants_sync, needs_upkeep) = {
+        let (result, sync_need, needs_upkeep) = {
             let mut state = self.lock();
             let Some(replica) = state.replica.as_mut() else {
                 return Err(LeaderRefusal::NotLeader.into());
@@ -154,12 +163,17 @@ impl HostedPartition {
             {
                 replica.park_produce(accepted.required, park());
             }
-            let wants_sync = matches!(&result, Ok(accepted) if state.appended(accepted, &self.warm_from));
-            (result, wants_sync, !wants_sync && state.waits_for_flush())
+            let sync_need = match &result {
+                Ok(accepted) => state.appended(accepted, acks, &self.warm_from),
+                Err(_) => SyncNeed::None,
+            };
+            (
+                result,
+                sync_need,
+                sync_need == SyncNeed::None && state.waits_for_flush(),
+            )
         };
-        if wants_sync {
-            self.dir.queue_for_sync(self);
-        }
+        self.dir.queue_for_sync(self, sync_need);
         if needs_upkeep {
             self.look_after();
         }
@@ -239,16 +253,19 @@ impl HostedPartition {
 
     /// See [`Replica::watch`].
     pub(super) fn watch(
-        &self,
+        self: &Arc<Self>,
         seen: &Seen,
         isolation: Isolation,
         wanted: u64,
         token: WatchToken,
     ) -> Option<WatchId> {
-        self.lock()
-            .replica
-            .as_mut()?
-            .watch(seen, isolation, wanted, token)
+        let (watch, sync_need) = {
+            let mut state = self.lock();
+            let watch = state.replica.as_mut()?.watch(seen, isolation, wanted, token)?;
+            (watch, state.need_of_watch())
+        };
+        self.dir.queue_for_sync(self, sync_need);
+        Some(watch)
     }
 
     /// Ends a watch.
@@ -360,7 +377,7 @@ impl HostedPartition {
     /// Nothing becomes durable any more.
     #[cfg(test)]
     pub(crate) fn never_sync(&self) {
-        self.queued_for_sync.store(true, Ordering::Release);
+        self.sync_need.store(SyncNeed::Waiting as u8, Ordering::Release);
     }
 
     /// Forgets producers that were idle too long.
@@ -452,10 +469,19 @@ impl State {
         self.replica.is_some() && self.unsynced_since_ms.is_some() && self.config.flush_ms < i64::MAX
     }
 
-    /// Takes note of an append. Whether it wants to be synced.
-    fn appended(&mut self, accepted: &Accepted, warm_from: &AtomicI64) -> bool {
+    /// Whether a new watch waits for what is there already, and is not durable.
+    fn need_of_watch(&self) -> SyncNeed {
+        let behind = |it: &HostedReplica| it.high_watermark() < it.log().log_end_offset();
+        match self.config.durability {
+            config::Durability::Fsync if self.replica.as_ref().is_some_and(behind) => SyncNeed::Waiting,
+            _ => SyncNeed::None,
+        }
+    }
+
+    /// Takes note of an append. Returns who waits for it to be synced.
+    fn appended(&mut self, accepted: &Accepted, acks: Acks, warm_from: &AtomicI64) -> SyncNeed {
         if accepted.appended.duplicate {
-            return false;
+            return SyncNeed::None;
         }
         self.bytes_since_sample = self.bytes_since_sample.saturating_add(accepted.appended.bytes);
         if self.bytes_since_sample >= WARM_BYTES {
@@ -464,10 +490,15 @@ impl State {
             self.bytes_since_sample = 0;
         }
         let Some(replica) = &self.replica else {
-            return false;
+            return SyncNeed::None;
         };
         if self.config.durability == config::Durability::Fsync {
-            return true;
+            let (_, watches) = replica.waiting();
+            return if acks == Acks::All || watches > 0 {
+                SyncNeed::Waiting
+            } else {
+                SyncNeed::Patient
+            };
         }
         self.unsynced_since_ms.get_or_insert_with(steady_ms);
         let unsynced = replica
@@ -475,7 +506,10 @@ impl State {
             .log_end_offset()
             .0
             .saturating_sub(replica.log().synced_offset().0);
-        u64::try_from(unsynced).is_ok_and(|unsynced| unsynced >= self.config.flush_messages)
+        match u64::try_from(unsynced) {
+            Ok(unsynced) if unsynced >= self.config.flush_messages => SyncNeed::Waiting,
+            _ => SyncNeed::None,
+        }
     }
 }
 
@@ -509,5 +543,35 @@ impl std::fmt::Debug for HostedPartition {
         f.debug_tuple("HostedPartition")
             .field(&self.topic_partition)
             .finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixture::Fixture;
+    use super::super::tests::append;
+    use super::*;
+
+    /// Who would wait for an append, and for a new watch.
+    fn needs(partition: &Arc<HostedPartition>, acks: Acks) -> (SyncNeed, SyncNeed) {
+        let accepted = append(partition, Acks::Leader).unwrap();
+        let mut state = partition.lock();
+        let need = state.appended(&accepted, acks, &partition.warm_from);
+        (need, state.need_of_watch())
+    }
+
+    #[test]
+    fn a_sync_is_urgent_where_somebody_waits() {
+        let mut fixture = Fixture::new();
+        fixture.topic("orders", 1, &[]);
+        fixture.topic("cached", 1, &[("durability", "pagecache")]);
+        let [orders, cached] = ["orders", "cached"].map(|it| fixture.replicas().partition(it, 0).unwrap());
+        orders.never_sync();
+        assert_eq!(needs(&orders, Acks::All), (SyncNeed::Waiting, SyncNeed::Waiting));
+        assert_eq!(
+            needs(&orders, Acks::Leader),
+            (SyncNeed::Patient, SyncNeed::Waiting)
+        );
+        assert_eq!(needs(&cached, Acks::All), (SyncNeed::None, SyncNeed::None));
     }
 }

@@ -2,13 +2,14 @@
 //!
 //! Few partitions are synced file by file, many by the journal of the directory, `journal.rs`.
 //!
-//! While a sync runs, appends go on and gather for the next one. A sync that failed is never tried again as if it
+//! While a sync runs, appends go on and gather for the next one. What nobody waits for gathers longer: a sync costs about
+//! the same whatever it covers, and the pages of a file that was just synced cost more to write. A sync that failed is never tried again as if it
 //! could succeed: the kernel may have dropped the pages (rule 109).
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use storage::Unsynced;
 
@@ -20,21 +21,83 @@ use super::partition::HostedPartition;
 /// where there is none yet, or their segments have to follow, they are synced by one sync of the file system (ADR 0022).
 pub(super) const FEW: usize = 3;
 
+/// How long what nobody waits for may stay undurable. Also how long the watermark lags behind it: who asks for the end
+/// of a partition is told of the watermark.
+const PATIENCE: Duration = Duration::from_millis(10);
+
 /// How long a sync waits for a descriptor before it tries again.
 const SHORTAGE: Duration = Duration::from_millis(100);
+
+/// Who waits for a sync.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum SyncNeed {
+    /// No sync is needed.
+    None = 0,
+    /// Nobody: it has to come some time.
+    Patient = 1,
+    /// Somebody: the sooner the better.
+    Waiting = 2,
+}
 
 /// The partitions with something to sync.
 #[derive(Default)]
 pub(super) struct SyncQueue {
-    dirty: Vec<Arc<HostedPartition>>,
+    /// Somebody waits for these.
+    waiting: Vec<Arc<HostedPartition>>,
+    /// Nobody waits for these, some of which may have been synced since: their need tells.
+    patient: Vec<Arc<HostedPartition>>,
+    /// When these are to be synced.
+    patient_until: Option<Instant>,
     stopped: bool,
 }
 
+impl SyncQueue {
+    /// Takes a partition in. Whether the syncer has to hear of it.
+    fn add(&mut self, partition: &Arc<HostedPartition>, need: SyncNeed, now: Instant) -> bool {
+        match need {
+            SyncNeed::None => false,
+            SyncNeed::Patient => {
+                self.patient.push(partition.clone());
+                let is_first = self.patient_until.is_none();
+                self.patient_until.get_or_insert(now + PATIENCE);
+                is_first
+            }
+            SyncNeed::Waiting => {
+                self.waiting.push(partition.clone());
+                true
+            }
+        }
+    }
+
+    fn has_work(&self, now: Instant) -> bool {
+        self.stopped || !self.waiting.is_empty() || self.is_patience_over(now)
+    }
+
+    fn is_patience_over(&self, now: Instant) -> bool {
+        self.patient_until.is_some_and(|until| until <= now)
+    }
+
+    /// What is to be synced now. Needs are taken back before anybody looks: what is appended from here on asks for a
+    /// sync of its own.
+    fn take(&mut self, now: Instant) -> Vec<Arc<HostedPartition>> {
+        let mut dirty = std::mem::take(&mut self.waiting);
+        for partition in &dirty {
+            partition.sync_need.store(SyncNeed::None as u8, Ordering::Release);
+        }
+        if self.stopped || self.is_patience_over(now) {
+            self.patient_until = None;
+            let patient = std::mem::take(&mut self.patient);
+            dirty.extend(patient.into_iter().filter(|partition| partition.end_patience()));
+        }
+        dirty
+    }
+}
+
 impl HostedDir {
-    /// Has a partition synced soon.
-    pub(super) fn queue_for_sync(&self, partition: &Arc<HostedPartition>) {
-        if !partition.queued_for_sync.swap(true, Ordering::AcqRel) {
-            self.queue.lock().dirty.push(partition.clone());
+    /// Has a partition synced, unless that is known already.
+    pub(super) fn queue_for_sync(&self, partition: &Arc<HostedPartition>, need: SyncNeed) {
+        let known = partition.sync_need.fetch_max(need as u8, Ordering::AcqRel);
+        if known < need as u8 && self.queue.lock().add(partition, need, Instant::now()) {
             self.queued.notify_one();
         }
     }
@@ -60,12 +123,15 @@ impl HostedDir {
         loop {
             let dirty = {
                 let mut queue = self.queue.lock();
-                while queue.dirty.is_empty() && !queue.stopped {
-                    self.queued.wait(&mut queue);
+                while !queue.has_work(Instant::now()) {
+                    match queue.patient_until {
+                        Some(until) => drop(self.queued.wait_until(&mut queue, until)),
+                        None => self.queued.wait(&mut queue),
+                    }
                 }
-                std::mem::take(&mut queue.dirty)
+                queue.take(Instant::now())
             };
-            if dirty.is_empty() || self.is_failed() {
+            if dirty.is_empty() && self.queue.lock().stopped || self.is_failed() {
                 self.stop_journal();
                 return;
             }
@@ -74,10 +140,6 @@ impl HostedDir {
     }
 
     fn sync_all(&self, dirty: &[Arc<HostedPartition>]) {
-        for partition in dirty {
-            // Taken back before looking: what is appended from here on asks for a sync of its own.
-            partition.queued_for_sync.store(false, Ordering::Release);
-        }
         if dirty.len() <= FEW && !self.is_checkpointing() {
             return self.sync_files(dirty);
         }
@@ -150,5 +212,69 @@ impl HostedDir {
             partition.with(|replica, woken| replica.synced(&unsynced, woken));
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixture::Fixture;
+    use super::*;
+
+    fn partitions() -> (Fixture, [Arc<HostedPartition>; 2]) {
+        let mut fixture = Fixture::new();
+        fixture.topic("orders", 2, &[]);
+        let partitions = [0, 1].map(|index| fixture.replicas().partition("orders", index).unwrap());
+        (fixture, partitions)
+    }
+
+    /// As [`HostedDir::queue_for_sync`] does.
+    fn queue(queue: &mut SyncQueue, partition: &Arc<HostedPartition>, need: SyncNeed, now: Instant) -> bool {
+        let known = partition.sync_need.fetch_max(need as u8, Ordering::AcqRel);
+        known < need as u8 && queue.add(partition, need, now)
+    }
+
+    fn taken(queue: &mut SyncQueue, now: Instant) -> Vec<i32> {
+        let dirty = queue.take(now);
+        dirty.iter().map(|it| it.topic_partition().partition).collect()
+    }
+
+    #[test]
+    fn what_nobody_waits_for_is_synced_when_its_time_has_come() {
+        let (_fixture, [one, two]) = partitions();
+        let (mut waits, began) = (SyncQueue::default(), Instant::now());
+        assert!(queue(&mut waits, &one, SyncNeed::Patient, began));
+        assert!(!queue(&mut waits, &two, SyncNeed::Patient, began + PATIENCE / 2));
+        assert!(!waits.has_work(began + PATIENCE / 2));
+        assert_eq!(taken(&mut waits, began + PATIENCE / 2), [0; 0]);
+        assert!(waits.has_work(began + PATIENCE));
+        assert_eq!(taken(&mut waits, began + PATIENCE), [0, 1]);
+        assert!(!waits.has_work(began + 9 * PATIENCE));
+        assert!(
+            queue(&mut waits, &one, SyncNeed::Patient, began),
+            "it may be queued again"
+        );
+    }
+
+    #[test]
+    fn what_somebody_waits_for_goes_first_and_nothing_goes_twice() {
+        let (_fixture, [one, two]) = partitions();
+        let (mut waits, now) = (SyncQueue::default(), Instant::now());
+        queue(&mut waits, &one, SyncNeed::Patient, now);
+        queue(&mut waits, &two, SyncNeed::Patient, now);
+        assert!(queue(&mut waits, &two, SyncNeed::Waiting, now));
+        assert!(!queue(&mut waits, &two, SyncNeed::Patient, now));
+        assert!(waits.has_work(now));
+        assert_eq!(taken(&mut waits, now), [1]);
+        assert_eq!(taken(&mut waits, now + PATIENCE), [0]);
+    }
+
+    #[test]
+    fn a_stop_waits_for_no_patience() {
+        let (_fixture, [one, _]) = partitions();
+        let (mut waits, now) = (SyncQueue::default(), Instant::now());
+        queue(&mut waits, &one, SyncNeed::Patient, now);
+        waits.stopped = true;
+        assert!(waits.has_work(now));
+        assert_eq!(taken(&mut waits, now), [0]);
     }
 }
