@@ -13,8 +13,8 @@ use super::waiting::{Wakes, wake};
 
 /// The size of each of the two files.
 const BYTES: u64 = if cfg!(test) { 1 << 20 } else { 64 << 20 };
-/// A partition with more to sync than this is synced by itself: the sync is the smaller part of it.
-const LARGE: u64 = BYTES / 64;
+/// A partition with more to sync than this, 128 KiB, is synced by itself: writing that twice costs more than a sync.
+const LARGE: u64 = BYTES / 512;
 /// While files are being synced already, more of it goes to the journal: it would wait for that otherwise.
 const HUGE: u64 = BYTES / 8;
 /// How long after one could not be made for want of room or descriptors the next attempt comes.
