@@ -15,12 +15,12 @@ const BUDGETS: &[(&str, &[&str], usize)] = &[
         5_100,
     ),
     ("coordinator", &["core/coordinator/"], 3_300),
-    ("broker", &["crates/broker/", "crates/transport/"], 11_900),
+    ("broker", &["crates/broker/", "crates/transport/"], 12_000),
     ("client", &["crates/client/"], 5_950),
     ("tools", &["crates/cli/"], 7_700),
     ("proof", &["core/sim/", "crates/conformance/", "xtask/"], 8_700),
     ("bench", &["bench/"], 1_900),
-    ("the whole house", &[""], 62_200),
+    ("the whole house", &[""], 62_400),
 ];
 
 /// How much of each budget is used, in words.
