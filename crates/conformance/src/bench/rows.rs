@@ -312,7 +312,7 @@ pub(super) const ROWS: &[Row] = &[
     },
     Row {
         name: "idle",
-        title: "5,000 open connections and 1,000 partitions, nothing asked",
+        title: "5,000 open connections and 1,000 partitions, nothing asked for a minute",
         work: Work::Solo(solo::idle),
         who: OURS_AND_KAFKA,
     },

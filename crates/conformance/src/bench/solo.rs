@@ -51,7 +51,7 @@ fn milliseconds(time: Duration) -> f64 {
 
 /// What many connections and partitions cost when nobody asks anything.
 pub(super) fn idle(bench: &Bench, subject: Subject) -> Result<Figures> {
-    const SECONDS: u64 = 10;
+    const SECONDS: u64 = 60;
     let session = Session::new(bench, subject.start(bench, &[])?);
     session.create("many", 1_000, &[])?;
     let mut command = std::process::Command::new(bench.tools.join("load"));
