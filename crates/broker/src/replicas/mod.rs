@@ -44,6 +44,7 @@ pub(crate) use fetch::{
 pub(crate) use partition::HostedPartition;
 pub(crate) use produce::{PendingProduce, SlotEnd};
 pub(crate) use producer_ids::ProducerIds;
+pub(crate) use syncer::sync_now;
 pub(crate) use table::{Hosted, HostedTopic, TopicKey, Topics};
 pub(crate) use waiting::ProduceToken;
 

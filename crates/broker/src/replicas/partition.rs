@@ -48,6 +48,8 @@ struct State {
     config: Arc<TopicConfig>,
     /// In page-cache durability: since when, by the steady clock, something is not synced.
     unsynced_since_ms: Option<i64>,
+    /// What was acknowledged before it was durable ends here.
+    acknowledged_end: Offset,
     /// The bytes appended since `warm_sample`.
     bytes_since_sample: usize,
     warm_sample: Offset,
@@ -78,6 +80,7 @@ impl HostedPartition {
                 replica: Some(replica),
                 config,
                 unsynced_since_ms: None,
+                acknowledged_end: Offset(0),
                 bytes_since_sample: 0,
                 warm_sample: end,
             }),
@@ -279,6 +282,13 @@ impl HostedPartition {
     #[cfg(test)]
     pub(crate) fn watches(&self) -> usize {
         self.with(|replica, _| replica.waiting().1).unwrap_or(0)
+    }
+
+    /// Whether something is acknowledged that consumers cannot see yet, since it is not durable.
+    pub(crate) fn owes_sync(&self) -> bool {
+        let state = self.lock();
+        let behind = |it: &HostedReplica| it.high_watermark() < state.acknowledged_end;
+        state.replica.as_ref().is_some_and(behind)
     }
 
     /// Looks up an offset. May wait for the disk where records have to be read.
@@ -493,11 +503,13 @@ impl State {
             return SyncNeed::None;
         };
         if self.config.durability == config::Durability::Fsync {
-            let (_, watches) = replica.waiting();
-            return if acks == Acks::All || watches > 0 {
-                SyncNeed::Waiting
-            } else {
-                SyncNeed::Patient
+            if acks == Acks::All {
+                return SyncNeed::Waiting;
+            }
+            self.acknowledged_end = accepted.required;
+            return match replica.waiting() {
+                (_, 0) => SyncNeed::Patient,
+                _ => SyncNeed::Waiting,
             };
         }
         self.unsynced_since_ms.get_or_insert_with(steady_ms);

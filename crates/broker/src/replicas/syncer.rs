@@ -21,8 +21,7 @@ use super::partition::HostedPartition;
 /// where there is none yet, or their segments have to follow, they are synced by one sync of the file system (ADR 0022).
 pub(super) const FEW: usize = 3;
 
-/// How long what nobody waits for may stay undurable. Also how long the watermark lags behind it: who asks for the end
-/// of a partition is told of the watermark.
+/// How long what nobody waits for may stay undurable, and the watermark behind it.
 const PATIENCE: Duration = Duration::from_millis(10);
 
 /// How long a sync waits for a descriptor before it tries again.
@@ -90,6 +89,15 @@ impl SyncQueue {
             dirty.extend(patient.into_iter().filter(|partition| partition.end_patience()));
         }
         dirty
+    }
+}
+
+/// Has partitions synced, and waits for it. For those that failed their directory is out of use.
+pub(crate) fn sync_now(partitions: &[Arc<HostedPartition>]) {
+    for of_one_dir in partitions.chunk_by(|one, other| Arc::ptr_eq(one.dir(), other.dir())) {
+        if let Some(first) = of_one_dir.first() {
+            first.dir().sync_files(of_one_dir);
+        }
     }
 }
 

@@ -15,7 +15,7 @@ use wire::messages::list_offsets::{
 };
 
 use crate::dispatch::{ApiSpec, Handler, Node, Reply, RequestContext};
-use crate::replicas::{Hosted, Topics};
+use crate::replicas::{Hosted, HostedPartition, Topics, sync_now};
 
 /// `isolation_level` of those who read committed records only.
 const READ_COMMITTED: i8 = 1;
@@ -46,11 +46,30 @@ pub(super) fn list_offsets(
 ) -> Reply<ListOffsetsResponse> {
     let mut asked = request.topics.iter().flat_map(|topic| &topic.partitions);
     let reads = asked.any(|asked| query_of(asked, version).is_some_and(OffsetQuery::reads_records));
-    if reads {
+    let owing = owing(topics, &request);
+    if reads || !owing.is_empty() {
         let topics = topics.clone();
-        return Reply::blocking(move || answer(&topics, version, &request));
+        return Reply::blocking(move || {
+            // The end of a partition is never told to be before what was acknowledged.
+            sync_now(&owing);
+            answer(&topics, version, &request)
+        });
     }
     Reply::Now(answer(topics, version, &request))
+}
+
+/// The partitions asked for whose watermark is behind what was acknowledged.
+fn owing(topics: &Topics, request: &ListOffsetsRequest) -> Vec<Arc<HostedPartition>> {
+    let asked = request.topics.iter().flat_map(|topic| {
+        let hosted = topics.by_name(&topic.name);
+        let partitions = topic.partitions.iter();
+        partitions.filter_map(move |asked| hosted?.partitions.get(&asked.partition_index))
+    });
+    let online = asked.filter_map(|hosted| match hosted {
+        Hosted::Online(partition) if partition.owes_sync() => Some(partition.clone()),
+        _ => None,
+    });
+    online.collect()
 }
 
 /// What a partition is asked for, if that version may ask it.

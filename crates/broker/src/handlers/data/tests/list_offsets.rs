@@ -73,3 +73,18 @@ fn only_what_has_to_be_read_goes_to_a_request_handler() {
     assert!(matches!(reply(-1), Reply::Now(_)) && matches!(reply(-2), Reply::Now(_)));
     assert!(matches!(reply(-3), Reply::Blocking(_)) && matches!(reply(5), Reply::Blocking(_)));
 }
+
+#[test]
+fn the_end_of_a_partition_is_never_before_what_was_acknowledged() {
+    let fixture = orders(&[]);
+    // Only who asks has it synced.
+    fixture.replicas().partition("orders", 0).unwrap().never_sync();
+    for end in [2, 4] {
+        only(answer(produce(
+            fixture.replicas(),
+            NEWEST_PRODUCE,
+            request("orders", 0, Some(batch(2)), 1),
+        )));
+        assert_eq!(find(&fixture, 11, -1).offset, end);
+    }
+}
