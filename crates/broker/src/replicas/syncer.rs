@@ -3,8 +3,9 @@
 //! Few partitions are synced file by file, many by the journal of the directory, `journal.rs`.
 //!
 //! While a sync runs, appends go on and gather for the next one. What nobody waits for gathers longer: a sync costs about
-//! the same whatever it covers, and the pages of a file that was just synced cost more to write. A sync that failed is never tried again as if it
-//! could succeed: the kernel may have dropped the pages (rule 109).
+//! the same whatever it covers, and the pages of a file that was just synced cost more to write.
+//!
+//! A sync that failed is never tried again as if it could succeed: the kernel may have dropped the pages (rule 109).
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
