@@ -45,6 +45,11 @@ impl OffsetQuery {
     pub fn reads_records(self) -> bool {
         matches!(self, OffsetQuery::MaxTimestamp | OffsetQuery::Time(_))
     }
+
+    /// Whether the answer depends on how far consumers may read.
+    pub fn looks_at_end(self) -> bool {
+        self == OffsetQuery::Latest || self.reads_records()
+    }
 }
 
 /// An answer of ListOffsets; all -1 where there is none.

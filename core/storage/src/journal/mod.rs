@@ -1,5 +1,5 @@
-//! The journal of a log directory: where many partitions are dirty, their newest batches go once more, one after the
-//! other, into one file, and one sync of that file makes all of them durable. The segments follow in the background.
+//! The journal of a log directory: the newest batches of dirty partitions go once more, one after the other, into one
+//! file of written blocks, and one sync of that file makes all of them durable. The segments follow in the background.
 //!
 //! Two files of fixed size are written in turn, each in rounds of entries. When one is full, the other takes over, and
 //! everything that the full one holds is made durable in the segments before it is written again: a *checkpoint*. What

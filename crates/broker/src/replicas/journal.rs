@@ -9,6 +9,7 @@ use storage::{Journal, JournalKey, Takes, Unsynced};
 
 use super::dir::{HostedDir, is_out_of_descriptors, is_out_of_space};
 use super::partition::HostedPartition;
+use super::syncer::FEW;
 use super::waiting::{Wakes, wake};
 
 /// The size of each of the two files.
@@ -17,6 +18,9 @@ const BYTES: u64 = if cfg!(test) { 1 << 20 } else { 64 << 20 };
 const LARGE: u64 = BYTES / 512;
 /// While files are being synced already, more of it goes to the journal: it would wait for that otherwise.
 const HUGE: u64 = BYTES / 8;
+/// After so many rounds by the files of few partitions there is a journal for them too. Who writes less than that does
+/// not need it, and has the room.
+const OFTEN: u32 = 1_000;
 /// How long after one could not be made for want of room or descriptors the next attempt comes.
 const RETRY: Duration = Duration::from_secs(60);
 
@@ -29,8 +33,10 @@ pub(super) struct DirJournal {
 
 #[derive(Default)]
 struct State {
-    /// Made when it is first needed.
+    /// Made when many partitions are dirty at once, or few of them often.
     journal: Option<Journal>,
+    /// The rounds that had to do without it.
+    rounds_without: u32,
     wanted: bool,
     refused: Option<Instant>,
     /// Whose files are to be synced, though nobody waits.
@@ -41,6 +47,14 @@ struct State {
 }
 
 impl State {
+    /// A round of so many partitions has to do without a journal. Whether one is to be made.
+    fn wants_one(&mut self, partitions: usize) -> bool {
+        self.rounds_without = self.rounds_without.saturating_add(1);
+        let is_needed = partitions > FEW || self.rounds_without > OFTEN;
+        self.wanted = is_needed && self.refused.is_none_or(|refused| refused.elapsed() > RETRY);
+        self.wanted
+    }
+
     fn is_checkpointing(&self) -> bool {
         self.journal
             .as_ref()
@@ -72,8 +86,9 @@ impl HostedDir {
         loop {
             let is_checkpointing = state.is_checkpointing();
             let Some(journal) = &mut state.journal else {
-                state.wanted = state.refused.is_none_or(|refused| refused.elapsed() > RETRY);
-                self.journal.changed.notify_all();
+                if state.wants_one(dirty.len()) {
+                    self.journal.changed.notify_all();
+                }
                 return Ok(Journaled::Not);
             };
             let sorted = Sorted::of(dirty, if is_checkpointing { HUGE } else { LARGE });
@@ -104,11 +119,6 @@ impl HostedDir {
             }
             return Ok(Journaled::But(sorted.others));
         }
-    }
-
-    /// Whether segments are being made durable behind the journal: other syncs would have to wait for that.
-    pub(super) fn is_checkpointing(&self) -> bool {
-        self.journal.state.lock().is_checkpointing()
     }
 
     /// Has the files of partitions made durable though nobody waits for it: the journal would not move what goes by the
@@ -514,6 +524,28 @@ mod tests {
     }
 
     #[test]
+    fn few_partitions_have_a_journal_once_they_are_synced_often() {
+        let mut state = State::default();
+        assert!((0..OFTEN).all(|_| !state.wants_one(FEW)));
+        assert!(state.wants_one(1));
+        let mut fixture = Fixture::new();
+        fixture.topic("orders", 1, &[]);
+        let partitions = [fixture.replicas().partition("orders", 0).unwrap()];
+        let dir = partitions[0].dir();
+        dir.journal.state.lock().rounds_without = OFTEN;
+        wait_until(|| {
+            let _ = dir.sync_by_journal(&partitions).unwrap();
+            dir.journal.state.lock().journal.is_some()
+        });
+        partitions[0].never_sync();
+        append_value(&partitions[0], Acks::Leader, b"x").unwrap();
+        dir.sync_all(&partitions);
+        assert_eq!(partitions[0].high_watermark(), Some(Offset(1)));
+        let flushed = partitions[0].with(|replica, _| replica.log().flushed_offset());
+        assert_eq!(flushed, Some(Offset(0)), "the segment follows when it has to");
+    }
+
+    #[test]
     fn recovery_points_go_on_while_the_journal_is_in_use() {
         let node = Journaling::new();
         node.append_to_all();
@@ -524,7 +556,7 @@ mod tests {
         let written = node.dir().log_dir().checkpoints().unwrap().recovery_points;
         assert_eq!(written.values().copied().collect::<Vec<_>>(), [Offset(1); 6]);
         assert!(
-            !node.dir().is_checkpointing(),
+            !node.dir().journal.state.lock().is_checkpointing(),
             "the journal takes small pieces again"
         );
     }

@@ -1,6 +1,6 @@
 //! Group commit: one thread per log directory makes durable what is dirty, and one sync serves everybody who waits.
 //!
-//! Few partitions are synced file by file, many by the journal of the directory, `journal.rs`.
+//! Little at a time is made durable by the journal of the directory, `journal.rs`, much of one partition by its files.
 //!
 //! While a sync runs, appends go on and gather for the next one. What nobody waits for gathers longer: a sync costs about
 //! the same whatever it covers, and the pages of a file that was just synced cost more to write.
@@ -18,8 +18,7 @@ use super::dir::{HostedDir, has_no_descriptor};
 use super::journal::Journaled;
 use super::partition::HostedPartition;
 
-/// So many partitions are synced one by one: that writes nothing twice. More go to the journal of the directory, and
-/// where there is none yet, or their segments have to follow, they are synced by one sync of the file system (ADR 0022).
+/// The files of so many partitions are synced one by one, of more by one sync of the file system.
 pub(super) const FEW: usize = 3;
 
 /// How long what nobody waits for may stay undurable, and the watermark behind it.
@@ -148,10 +147,7 @@ impl HostedDir {
         }
     }
 
-    fn sync_all(&self, dirty: &[Arc<HostedPartition>]) {
-        if dirty.len() <= FEW && !self.is_checkpointing() {
-            return self.sync_files(dirty);
-        }
+    pub(super) fn sync_all(&self, dirty: &[Arc<HostedPartition>]) {
         match self.sync_by_journal(dirty) {
             Ok(Journaled::But(others)) => self.sync_files(&others),
             Ok(Journaled::Not) => self.sync_files(dirty),

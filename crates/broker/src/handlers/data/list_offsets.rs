@@ -46,7 +46,7 @@ pub(super) fn list_offsets(
 ) -> Reply<ListOffsetsResponse> {
     let mut asked = request.topics.iter().flat_map(|topic| &topic.partitions);
     let reads = asked.any(|asked| query_of(asked, version).is_some_and(OffsetQuery::reads_records));
-    let owing = owing(topics, &request);
+    let owing = owing(topics, version, &request);
     if reads || !owing.is_empty() {
         let topics = topics.clone();
         return Reply::blocking(move || {
@@ -58,11 +58,13 @@ pub(super) fn list_offsets(
     Reply::Now(answer(topics, version, &request))
 }
 
-/// The partitions asked for whose watermark is behind what was acknowledged.
-fn owing(topics: &Topics, request: &ListOffsetsRequest) -> Vec<Arc<HostedPartition>> {
+/// The partitions asked for their end whose watermark is behind what was acknowledged.
+fn owing(topics: &Topics, version: i16, request: &ListOffsetsRequest) -> Vec<Arc<HostedPartition>> {
+    let looks_at_end =
+        |asked: &&ListOffsetsPartition| query_of(asked, version).is_some_and(OffsetQuery::looks_at_end);
     let asked = request.topics.iter().flat_map(|topic| {
         let hosted = topics.by_name(&topic.name);
-        let partitions = topic.partitions.iter();
+        let partitions = topic.partitions.iter().filter(looks_at_end);
         partitions.filter_map(move |asked| hosted?.partitions.get(&asked.partition_index))
     });
     let online = asked.filter_map(|hosted| match hosted {

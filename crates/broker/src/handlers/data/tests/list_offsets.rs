@@ -52,8 +52,9 @@ fn a_partition_asked_for_twice_is_an_invalid_request_for_it() {
 }
 
 #[test]
-fn only_what_has_to_be_read_goes_to_a_request_handler() {
+fn only_what_has_to_be_read_or_synced_goes_to_a_request_handler() {
     let fixture = orders(&[]);
+    fixture.replicas().partition("orders", 0).unwrap().never_sync();
     let reply = |timestamp| {
         let asked = ListOffsetsPartition {
             timestamp,
@@ -72,6 +73,14 @@ fn only_what_has_to_be_read_goes_to_a_request_handler() {
     };
     assert!(matches!(reply(-1), Reply::Now(_)) && matches!(reply(-2), Reply::Now(_)));
     assert!(matches!(reply(-3), Reply::Blocking(_)) && matches!(reply(5), Reply::Blocking(_)));
+    let written = produce(
+        fixture.replicas(),
+        NEWEST_PRODUCE,
+        request("orders", 0, Some(batch(2)), 1),
+    );
+    only(answer(written));
+    // The end is not durable yet, the start is what it was.
+    assert!(matches!(reply(-1), Reply::Blocking(_)) && matches!(reply(-2), Reply::Now(_)));
 }
 
 #[test]
