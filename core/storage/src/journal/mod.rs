@@ -64,8 +64,6 @@ pub struct Journal {
     bytes: u64,
     /// The half that takes entries.
     filling: usize,
-    /// Who takes part in the checkpoint of that half, without an entry in it.
-    touched: BTreeSet<JournalKey>,
     next_sequence: u64,
     buffer: Vec<u8>,
 }
@@ -122,7 +120,6 @@ impl Journal {
             halves,
             bytes,
             filling: 0,
-            touched: BTreeSet::new(),
             // No journal is used for so long that this ends.
             next_sequence: entropy >> 2,
             buffer: Vec::new(),
@@ -214,15 +211,9 @@ impl Journal {
         Ok(true)
     }
 
-    /// Has a partition without new batches take part in the next checkpoint.
-    pub fn touch(&mut self, key: &JournalKey) {
-        self.touched.insert(key.clone());
-    }
-
     /// Ends the half that is being filled, where the other one is free, so that a checkpoint can begin.
     pub fn seal(&mut self) {
-        let idle = self.halves[self.filling].flushed && self.touched.is_empty();
-        if !idle && self.halves[1 - self.filling].flushed {
+        if !self.halves[self.filling].flushed && self.halves[1 - self.filling].flushed {
             self.switch();
         }
     }
@@ -247,9 +238,7 @@ impl Journal {
     }
 
     fn switch(&mut self) {
-        let full = &mut self.halves[self.filling];
-        full.flushed = false;
-        full.holds.append(&mut self.touched);
+        self.halves[self.filling].flushed = false;
         self.filling = 1 - self.filling;
         // What it shows is written over by the next round, and stays noted until then.
         self.halves[self.filling].end = 0;

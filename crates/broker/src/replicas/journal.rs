@@ -18,9 +18,10 @@ const BYTES: u64 = if cfg!(test) { 1 << 20 } else { 64 << 20 };
 const LARGE: u64 = BYTES / 512;
 /// While files are being synced already, more of it goes to the journal: it would wait for that otherwise.
 const HUGE: u64 = BYTES / 8;
-/// After so many rounds by the files of few partitions there is a journal for them too. Who writes less than that does
-/// not need it, and has the room.
+/// After so many rounds by the files of few partitions within [`PERIOD`] there is a journal for them too. Who writes
+/// less often does not need it, and has the room.
 const OFTEN: u32 = 1_000;
+const PERIOD: Duration = Duration::from_secs(60);
 /// How long after one could not be made for want of room or descriptors the next attempt comes.
 const RETRY: Duration = Duration::from_secs(60);
 
@@ -35,8 +36,8 @@ pub(super) struct DirJournal {
 struct State {
     /// Made when many partitions are dirty at once, or few of them often.
     journal: Option<Journal>,
-    /// The rounds that had to do without it.
-    rounds_without: u32,
+    /// The rounds that had to do without it, since when they are counted.
+    rounds_without: Option<(Instant, u32)>,
     wanted: bool,
     refused: Option<Instant>,
     /// Whose files are to be synced, though nobody waits.
@@ -48,9 +49,11 @@ struct State {
 
 impl State {
     /// A round of so many partitions has to do without a journal. Whether one is to be made.
-    fn wants_one(&mut self, partitions: usize) -> bool {
-        self.rounds_without = self.rounds_without.saturating_add(1);
-        let is_needed = partitions > FEW || self.rounds_without > OFTEN;
+    fn wants_one(&mut self, partitions: usize, now: Instant) -> bool {
+        let counted = self.rounds_without.filter(|(since, _)| now - *since < PERIOD);
+        let (since, rounds) = counted.unwrap_or((now, 0));
+        self.rounds_without = Some((since, rounds + 1));
+        let is_needed = partitions > FEW || rounds >= OFTEN;
         self.wanted = is_needed && self.refused.is_none_or(|refused| refused.elapsed() > RETRY);
         self.wanted
     }
@@ -86,19 +89,21 @@ impl HostedDir {
         loop {
             let is_checkpointing = state.is_checkpointing();
             let Some(journal) = &mut state.journal else {
-                if state.wants_one(dirty.len()) {
+                if state.wants_one(dirty.len(), Instant::now()) {
                     self.journal.changed.notify_all();
                 }
                 return Ok(Journaled::Not);
             };
-            let sorted = Sorted::of(dirty, if is_checkpointing { HUGE } else { LARGE });
+            let mut sorted = Sorted::of(dirty, if is_checkpointing { HUGE } else { LARGE });
+            if is_checkpointing && journal.takes(&sorted.round) != Takes::Now {
+                // What is little goes at once, and does not wait with what is much.
+                sorted = Sorted::of(dirty, LARGE);
+            }
             match journal.takes(&sorted.round) {
                 Takes::Never => return Ok(Journaled::Not),
+                Takes::Later if self.is_failed() => return Ok(Journaled::But(Vec::new())),
                 Takes::Later => {
                     self.wait_for_checkpoint(&mut state);
-                    if self.is_failed() {
-                        return Ok(Journaled::But(Vec::new()));
-                    }
                     continue;
                 }
                 Takes::Now => {}
@@ -110,12 +115,12 @@ impl HostedDir {
                 }
                 sorted.count(woken);
             }
-            sorted.touched.iter().for_each(|key| journal.touch(key));
-            if !sorted.touched.is_empty() {
-                journal.seal();
-            }
             if journal.to_checkpoint().is_some() {
                 self.journal.changed.notify_all();
+                if !is_checkpointing && !sorted.others.is_empty() {
+                    // This round filled a file: by their own files the others would wait for what that began.
+                    continue;
+                }
             }
             return Ok(Journaled::But(sorted.others));
         }
@@ -252,8 +257,6 @@ struct Sorted<'p> {
     /// Goes to the journal, with whose it is.
     round: Vec<(JournalKey, Unsynced)>,
     partitions: Vec<&'p Arc<HostedPartition>>,
-    /// Have new names or snapshots, and no batches: the next checkpoint is theirs.
-    touched: Vec<JournalKey>,
     /// Are to be synced by themselves.
     others: Vec<Arc<HostedPartition>>,
 }
@@ -266,7 +269,8 @@ impl<'p> Sorted<'p> {
                 continue;
             };
             match unsynced.tail_bytes() {
-                Some(0) => sorted.touched.push(partition.journal_key()),
+                // The journal has all of it, since before somebody asked.
+                Some(0) => {}
                 Some(bytes) if bytes <= large => {
                     sorted.round.push((partition.journal_key(), unsynced));
                     sorted.partitions.push(partition);
@@ -294,11 +298,12 @@ mod tests {
     use storage::{Disk, RealDisk, SimDisk, SimFaults};
 
     use super::super::fixture::Fixture;
+    use super::super::syncer::sync_now;
     use super::super::tests::append_value;
     use super::*;
     use crate::dispatch::now_ms;
 
-    /// A node with as many partitions as its journal is for, none of which is synced unless a test asks for it.
+    /// A node with a journal, and partitions none of which is synced unless a test asks for it.
     struct Journaling {
         fixture: Fixture,
         topic_id: Uuid,
@@ -341,8 +346,12 @@ mod tests {
 
         /// The same; yields those that the journal did not take.
         fn append_value_to_all(&self, value: &[u8]) -> Vec<Arc<HostedPartition>> {
+            self.append_each([value; 6])
+        }
+
+        fn append_each(&self, values: [&[u8]; 6]) -> Vec<Arc<HostedPartition>> {
             let partitions = self.partitions();
-            for partition in &partitions {
+            for (partition, value) in partitions.iter().zip(values) {
                 append_value(partition, Acks::Leader, value).unwrap();
             }
             match self.dir().sync_by_journal(&partitions).unwrap() {
@@ -525,14 +534,16 @@ mod tests {
 
     #[test]
     fn few_partitions_have_a_journal_once_they_are_synced_often() {
-        let mut state = State::default();
-        assert!((0..OFTEN).all(|_| !state.wants_one(FEW)));
-        assert!(state.wants_one(1));
+        let (mut state, began) = (State::default(), Instant::now());
+        assert!((0..OFTEN).all(|_| !state.wants_one(FEW, began)));
+        assert!(state.wants_one(1, began + PERIOD / 2));
+        assert!(!state.wants_one(FEW, began + PERIOD), "they are counted anew");
+        assert!(state.wants_one(FEW + 1, began + PERIOD));
         let mut fixture = Fixture::new();
         fixture.topic("orders", 1, &[]);
         let partitions = [fixture.replicas().partition("orders", 0).unwrap()];
         let dir = partitions[0].dir();
-        dir.journal.state.lock().rounds_without = OFTEN;
+        dir.journal.state.lock().rounds_without = Some((began, OFTEN));
         wait_until(|| {
             let _ = dir.sync_by_journal(&partitions).unwrap();
             dir.journal.state.lock().journal.is_some()
@@ -601,6 +612,64 @@ mod tests {
         }
         node.fixture.open().unwrap();
         assert_eq!(node.ends(), [(Offset(2), Offset(2)); 6]);
+    }
+
+    #[test]
+    fn what_the_journal_has_begins_no_checkpoint() {
+        let node = Journaling::new();
+        node.append_to_all();
+        // As after an append that asks for a sync while the round that has it is under way.
+        node.dir().sync_all(&node.partitions());
+        assert!(!node.dir().journal.state.lock().is_checkpointing());
+        assert_eq!(node.flushed(), [Offset(0); 6]);
+    }
+
+    #[test]
+    fn who_begins_a_checkpoint_does_not_wait_for_it_and_little_never_waits_with_much() {
+        let node = Journaling::new();
+        let (dir, much) = (node.dir(), [7; HUGE as usize - 1024]);
+        // No file is synced until this goes.
+        let turn = dir.syncing.lock();
+        (0..BYTES / 4096).for_each(|_| node.append_to_all());
+        assert!(
+            !dir.journal.state.lock().is_checkpointing(),
+            "the file is just full"
+        );
+        assert_eq!(
+            node.append_each([b"x", &much, &much, &much, &much, &much]).len(),
+            0
+        );
+        assert!(dir.journal.state.lock().is_checkpointing());
+        // Of the other file, 1 MiB, 636 KiB are taken.
+        let (sender, receiver) = std::sync::mpsc::channel();
+        std::thread::spawn(move || {
+            let left = node.append_each([b"x", b"x", &much, &much, &much, &much]).len();
+            let (_, watermarks): (Vec<_>, Vec<_>) = node.ends().into_iter().unzip();
+            sender.send((left, watermarks)).unwrap();
+        });
+        let (left, watermarks) = receiver.recv_timeout(Duration::from_secs(20)).unwrap();
+        drop(turn);
+        let [little, much] = [258, 257].map(Offset);
+        assert_eq!(
+            (left, watermarks),
+            (4, vec![little, little, much, much, much, much])
+        );
+    }
+
+    #[test]
+    fn the_end_that_somebody_asks_for_goes_through_the_journal_too() {
+        let node = Journaling::new();
+        let dir = node.dir();
+        let turn = dir.syncing.lock();
+        let partitions = node.partitions();
+        append_value(&partitions[0], Acks::Leader, b"x").unwrap();
+        let asking = std::thread::spawn({
+            let partitions = partitions.clone();
+            move || sync_now(&partitions)
+        });
+        wait_until(|| node.ends()[0] == (Offset(1), Offset(1)));
+        drop(turn);
+        asking.join().unwrap();
     }
 
     #[test]

@@ -96,7 +96,7 @@ impl SyncQueue {
 pub(crate) fn sync_now(partitions: &[Arc<HostedPartition>]) {
     for of_one_dir in partitions.chunk_by(|one, other| Arc::ptr_eq(one.dir(), other.dir())) {
         if let Some(first) = of_one_dir.first() {
-            first.dir().sync_files(of_one_dir);
+            first.dir().sync_all(of_one_dir);
         }
     }
 }

@@ -49,7 +49,8 @@ def produce(name):
     n = 0
     while not stopping.is_set():
         try:
-            value = f"{name}.{n} ".encode() + b"x" * (n % 400)
+            # Now and then one that the journal leaves to the segment.
+            value = f"{name}.{n} ".encode() + b"x" * (200_000 if n % 1999 == 1998 else n % 400)
             producer.produce(TOPIC, value, partition=n % PARTITIONS, on_delivery=delivered)
             n += 1
         except BufferError:

@@ -24,8 +24,8 @@ use ledger::Ledger;
 use load::Load;
 use power::Image;
 
-/// The partitions of the topic under load: so many that mostly the journal makes them durable.
-const PARTITIONS: usize = 24;
+/// The partitions of the topic under load: many in a round of the journal, and few of which much is synced by itself.
+const PARTITIONS: [usize; 2] = [24, 2];
 const TOPIC: &str = "crash";
 
 /// How many rounds of what.
@@ -68,24 +68,43 @@ pub(crate) fn run(binary: &Path, work: &Path, options: &Options) -> Result<bool>
     Ok(ledger.is_clean() && (options.controls == 0 || lost))
 }
 
-/// Rounds of SIGKILL on one data directory.
+/// How many rounds on how many partitions.
+fn shares(rounds: u32) -> impl Iterator<Item = (usize, u32)> {
+    let [many, few] = PARTITIONS;
+    [(many, rounds.div_ceil(2)), (few, rounds / 2)]
+        .into_iter()
+        .filter(|(_, rounds)| *rounds > 0)
+}
+
+fn of_topic(partitions: usize) -> String {
+    format!("num.partitions={partitions}")
+}
+
+/// Rounds of SIGKILL on a data directory for each number of partitions.
 fn kills(binary: &Path, home: &Path, rounds: u32, moments: &mut Moments, ledger: &mut Ledger) -> Result<()> {
     let todo = rounds.saturating_sub(ledger.passed("kill"));
-    if todo == 0 {
-        return Ok(());
+    for (partitions, rounds) in shares(todo) {
+        kills_on(binary, home, partitions, rounds, moments, ledger)?;
     }
+    Ok(())
+}
+
+fn kills_on(
+    binary: &Path,
+    home: &Path,
+    partitions: usize,
+    rounds: u32,
+    moments: &mut Moments,
+    ledger: &mut Ledger,
+) -> Result<()> {
     let dir = fresh_dir(&home.join("kill"))?;
-    let mut node = Node::new(
-        binary,
-        &dir,
-        &dir.join("data"),
-        &["num.partitions=24", "log.segment.bytes=4194304"],
-    )?;
+    let settings = [&*of_topic(partitions), "log.segment.bytes=4194304"];
+    let mut node = Node::new(binary, &dir, &dir.join("data"), &settings)?;
     node.format()?;
     node.start()?;
-    let mut history = History::new(PARTITIONS);
-    let mut load = Load::start(&node, &dir, TOPIC, PARTITIONS)?;
-    for _ in 0..todo {
+    let mut history = History::new(partitions);
+    let mut load = Load::start(&node, &dir, TOPIC, partitions)?;
+    for _ in 0..rounds {
         load.go_on_for(moments.between(300, 2500))?;
         node.kill()?;
         load.hold()?;
@@ -101,25 +120,32 @@ fn kills(binary: &Path, home: &Path, rounds: u32, moments: &mut Moments, ledger:
     record(ledger, "stop-final", check(&mut history, &node, &dir))
 }
 
-/// Rounds of power cuts on one file system; some of them while the broker starts, and some right after a format.
+/// Rounds of power cuts on a file system for each number of partitions; some of them while the broker starts, and some right after a format.
 fn cuts(binary: &Path, home: &Path, rounds: u32, moments: &mut Moments, ledger: &mut Ledger) -> Result<()> {
     let todo = rounds.saturating_sub(ledger.passed("cut"));
-    if todo == 0 {
-        return Ok(());
+    for (partitions, rounds) in shares(todo) {
+        cuts_on(binary, home, partitions, rounds, moments, ledger)?;
     }
+    Ok(())
+}
+
+fn cuts_on(
+    binary: &Path,
+    home: &Path,
+    partitions: usize,
+    rounds: u32,
+    moments: &mut Moments,
+    ledger: &mut Ledger,
+) -> Result<()> {
     let dir = fresh_dir(&home.join("cut"))?;
     let image = Image::create(&dir, 2048)?;
-    let mut node = Node::new(
-        binary,
-        &dir,
-        &image.mount_point().join("data"),
-        &["num.partitions=24"],
-    )?;
+    let data = image.mount_point().join("data");
+    let mut node = Node::new(binary, &dir, &data, &[&of_topic(partitions)])?;
     node.format()?;
     node.start()?;
-    let mut history = History::new(PARTITIONS);
-    let mut load = Load::start(&node, &dir, TOPIC, PARTITIONS)?;
-    for round in 0..todo {
+    let mut history = History::new(partitions);
+    let mut load = Load::start(&node, &dir, TOPIC, partitions)?;
+    for round in 0..rounds {
         load.go_on_for(moments.between(300, 2000))?;
         cut_power(&mut node, &image)?;
         load.hold()?;
@@ -186,15 +212,16 @@ fn controls(
         }
         let dir = fresh_dir(&home.join("control"))?;
         let image = Image::create(&dir, 1024)?;
-        let settings = ["num.partitions=24", "log.durability=pagecache"];
+        let [partitions, _] = PARTITIONS;
+        let settings = [&*of_topic(partitions), "log.durability=pagecache"];
         let mut node = Node::new(binary, &dir, &image.mount_point().join("data"), &settings)?;
         node.format()?;
         node.start()?;
-        let mut load = Load::start(&node, &dir, TOPIC, PARTITIONS)?;
+        let mut load = Load::start(&node, &dir, TOPIC, partitions)?;
         load.go_on_for(moments.between(1500, 3000))?;
         cut_power(&mut node, &image)?;
         node.start()?;
-        let found = History::new(PARTITIONS).check(&node, &dir, TOPIC);
+        let found = History::new(partitions).check(&node, &dir, TOPIC);
         load.abandon()?;
         node.kill()?;
         if found?.iter().any(|anomaly| anomaly.starts_with("lost write")) {
