@@ -11,7 +11,7 @@ use model::Offset;
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
     /// The disk failed.
-    #[error("{path}: {error}")]
+    #[error("{path}: {error}{}", storage::full_disk_remedy(error))]
     Disk {
         /// The file or folder.
         path: PathBuf,

@@ -23,6 +23,7 @@ pub use log::{
     AbortedTransaction, ActiveProducer, AppendError, Appended, CleanupPolicy, ClosingLog, CompressedCheck,
     DeletedSegments, EpochEnd, FirstBatch, Log, LogCheckpoint, LogConfig, LogPlace, LogReader, OpenError,
     Origin, Read, ReadError, RecordFault, RecoveryReport, Shutdown, TimestampOffset, Unsynced,
+    full_disk_remedy,
 };
 pub use log_dir::{
     Checkpoints, FolderKind, LastShutdown, LogDir, MetaProperties, MetaPropertiesError, PartitionFolder,

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::ops::Range;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -22,7 +22,21 @@ const DAMAGED: &str = ".damaged";
 
 /// Whether a name is that of a file of a journal, set aside or not.
 pub fn is_journal(name: &str) -> bool {
-    is_in_use(name.strip_suffix(DAMAGED).unwrap_or(name))
+    let Some(aside) = name.strip_suffix(DAMAGED) else {
+        return is_in_use(name);
+    };
+    is_in_use(aside) || aside.rsplit_once('.').is_some_and(|(name, _)| is_in_use(name))
+}
+
+/// Where a file is set aside, beside those that were before.
+fn aside(disk: &dyn Disk, dir: &Path, name: &str) -> io::Result<PathBuf> {
+    let mut path = dir.join(format!("{name}{DAMAGED}"));
+    let mut number = 2;
+    while disk.exists(&path)? {
+        path = dir.join(format!("{name}.{number}{DAMAGED}"));
+        number += 1;
+    }
+    Ok(path)
 }
 
 fn is_in_use(name: &str) -> bool {
@@ -374,6 +388,8 @@ impl JournalContent {
         kept: &BTreeSet<JournalKey>,
         replayed: Replayed,
     ) -> io::Result<()> {
+        // A start that had no room for it left one.
+        disk.remove_file_if_there(&dir.join(format!("{KEPT}.tmp")))?;
         if !self.present {
             return Ok(());
         }
@@ -392,7 +408,7 @@ impl JournalContent {
         }
         let path = dir.join(KEPT);
         if self.is_kept_damaged {
-            disk.replace(&dir.join(format!("{KEPT}{DAMAGED}")), &disk.read(&path)?)?;
+            disk.replace(&aside(disk, dir, KEPT)?, &disk.read(&path)?)?;
         }
         if !content.is_empty() {
             disk.replace(&path, &content)?;
@@ -403,7 +419,7 @@ impl JournalContent {
         if replayed == Replayed::InPart {
             for name in NAMES {
                 if disk.exists(&dir.join(name))? {
-                    disk.rename(&dir.join(name), &dir.join(format!("{name}{DAMAGED}")))?;
+                    disk.rename(&dir.join(name), &aside(disk, dir, name)?)?;
                 }
             }
             disk.sync_dir(dir)?;

@@ -236,8 +236,30 @@ fn damage_in_the_middle_is_told_and_what_comes_later_is_read() {
         .finish(&world.disk, dir(), &BTreeSet::new(), Replayed::InPart)
         .unwrap();
     assert!(!has_journal(&world.disk, dir()).unwrap());
-    let aside = format!("{}.damaged", NAMES[0]);
-    assert!(is_journal(&aside) && world.disk.exists(&dir().join(aside)).unwrap());
+    let set_aside = |name: &str| (is_journal(name), world.disk.read(&dir().join(name)).unwrap());
+    let first = set_aside("gracchus-journal-0.damaged");
+    // Another start finds another.
+    world.disk.replace(&file(0), b"later").unwrap();
+    world
+        .disk
+        .replace(&dir().join("gracchus-journal-kept.tmp"), b"")
+        .unwrap();
+    world
+        .content()
+        .finish(&world.disk, dir(), &BTreeSet::new(), Replayed::InPart)
+        .unwrap();
+    assert_eq!(set_aside("gracchus-journal-0.damaged"), first);
+    assert_eq!(
+        set_aside("gracchus-journal-0.2.damaged"),
+        (true, b"later".to_vec())
+    );
+    assert!(
+        !world
+            .disk
+            .exists(&dir().join("gracchus-journal-kept.tmp"))
+            .unwrap()
+    );
+    assert!(!is_journal("gracchus-journal-2.damaged") && !is_journal("orders-0.2.damaged"));
 }
 
 /// Where the first entry ends.

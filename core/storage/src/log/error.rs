@@ -231,7 +231,7 @@ impl ReadError {
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
     /// The disk failed.
-    #[error("{path}: {error}")]
+    #[error("{path}: {error}{}", full_disk_remedy(error))]
     Disk {
         /// The file or folder.
         path: String,
@@ -252,6 +252,16 @@ pub enum OpenError {
         /// What is wrong, and what would be right.
         what: String,
     },
+}
+
+/// What helps a start that found a disk full; nothing for other failures.
+pub fn full_disk_remedy(error: &io::Error) -> &'static str {
+    match error.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+            "; make room on that disk and start again: nothing is lost by that"
+        }
+        _ => "",
+    }
 }
 
 impl OpenError {

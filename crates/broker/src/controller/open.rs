@@ -57,7 +57,7 @@ pub enum OpenControllerError {
         dir: PathBuf,
     },
     /// A directory cannot be read.
-    #[error("{}: {error}", path.display())]
+    #[error("{}: {error}{}", path.display(), storage::full_disk_remedy(error))]
     Disk {
         /// The directory.
         path: PathBuf,

@@ -248,7 +248,8 @@ impl HostedDir {
         if free < reserved {
             if !self.full.swap(true, Ordering::Relaxed) {
                 tracing::error!(
-                    "{path} has {free} bytes left, below {reserved}: records are refused until there is room"
+                    "{path} has {free} bytes left, below {reserved}: records are refused until there is room; delete \
+                     topics or lower what they retain"
                 );
             }
         } else if free >= reserved.saturating_mul(2) && self.full.swap(false, Ordering::Relaxed) {

@@ -22,6 +22,8 @@ const HUGE: u64 = BYTES / 8;
 /// less often does not need it, and has the room.
 const OFTEN: u32 = 1_000;
 const PERIOD: Duration = Duration::from_secs(60);
+/// So much of the room that is left it may take, when it is made: a disk that is short of room gets none.
+const SHARE: u64 = 8;
 /// How long after one could not be made for want of room or descriptors the next attempt comes.
 const RETRY: Duration = Duration::from_secs(60);
 
@@ -205,7 +207,7 @@ impl HostedDir {
 
     /// `None` where it would take the room that records need, or a descriptor too many.
     fn make_journal(&self) -> std::io::Result<Option<Journal>> {
-        if !self.has_room_for(2 * BYTES) {
+        if !self.has_room_for(2 * BYTES * SHARE) {
             return Ok(None);
         }
         let disk = &**self.log_dir().disk();
