@@ -6,8 +6,8 @@
 //! The tolerances are the noise of five runs on two cores with two to ten runnable threads beside, and a little more.
 //! Between the runs most rows differed by up to 2 % of the instructions, 0.4 system calls and 0.3 allocations a request.
 //! Wider were: 16 KiB with fsync, 8.9 to 10 system calls; 1 MiB, 5.4 to 9.4 system calls and 13 to 16.5 allocations, with
-//! fsync 10.6 to 14.4 and 25 to 28; ten partitions with fsync, 399,000 to 548,000 instructions, 29 to 32 system calls and
-//! 109 to 119 allocations. No count may double.
+//! fsync 10.6 to 14.4 and 25 to 28; ten partitions with fsync, 399,000 to 612,000 instructions, 29 to 35 system calls and
+//! 109 to 119 allocations, more where more of it goes through the journal. No count may double.
 
 mod baseline;
 mod callgrind;
