@@ -277,3 +277,22 @@ impl OpenError {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_disk_comes_with_what_to_do() {
+        let told = |kind: io::ErrorKind| {
+            let path = "data".to_owned();
+            let error = kind.into();
+            OpenError::Disk { path, error }.to_string()
+        };
+        assert!(
+            told(io::ErrorKind::StorageFull)
+                .ends_with("; make room on that disk and start again: nothing is lost by that")
+        );
+        assert!(!told(io::ErrorKind::PermissionDenied).contains("room"));
+    }
+}
