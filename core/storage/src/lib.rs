@@ -22,7 +22,7 @@ pub use log::PlantedBugs;
 pub use log::{
     AbortedTransaction, ActiveProducer, AppendError, Appended, CleanupPolicy, ClosingLog, CompressedCheck,
     DeletedSegments, EpochEnd, FirstBatch, Log, LogCheckpoint, LogConfig, LogPlace, LogReader, OpenError,
-    Origin, Read, ReadError, RecordFault, RecoveryReport, Shutdown, TimestampOffset, Unsynced,
+    Origin, Piece, Read, ReadError, RecordFault, RecoveryReport, Shutdown, TimestampOffset, Unsynced,
     full_disk_remedy,
 };
 pub use log_dir::{

@@ -7,7 +7,7 @@ use super::source::Source;
 /// why.
 const BUDGETS: &[(&str, &[&str], usize)] = &[
     ("wire", &["core/wire/", "core/wire-derive/"], 9_000),
-    ("storage", &["core/storage/"], 7_000),
+    ("storage", &["core/storage/"], 7_100),
     ("replication", &["core/replication/"], 1_400),
     (
         "metadata",
@@ -15,12 +15,12 @@ const BUDGETS: &[(&str, &[&str], usize)] = &[
         5_100,
     ),
     ("coordinator", &["core/coordinator/"], 3_300),
-    ("broker", &["crates/broker/", "crates/transport/"], 12_000),
+    ("broker", &["crates/broker/", "crates/transport/"], 12_050),
     ("client", &["crates/client/"], 5_950),
     ("tools", &["crates/cli/"], 7_700),
     ("proof", &["core/sim/", "crates/conformance/", "xtask/"], 8_700),
     ("bench", &["bench/"], 1_900),
-    ("the whole house", &[""], 62_400),
+    ("the whole house", &[""], 62_500),
 ];
 
 /// How much of each budget is used, in words.

@@ -90,6 +90,11 @@ impl DiskFile for CutFile {
         self.inner.sync_data()
     }
 
+    fn write_back(&self, range: std::ops::Range<u64>) -> io::Result<()> {
+        step(&self.calls, self.cut_at)?;
+        self.inner.write_back(range)
+    }
+
     fn reload(&self, from: u64) -> io::Result<()> {
         self.inner.reload(from)
     }

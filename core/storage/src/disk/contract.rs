@@ -177,3 +177,16 @@ fn a_reload_shows_what_was_written_and_makes_it_durable() {
         assert_eq!(disk.read(&dir.join("a")).unwrap(), [5; 10_000]);
     });
 }
+
+#[test]
+fn what_is_written_back_stays_what_it_was() {
+    on_both(|disk, dir| {
+        let file = disk.write(&dir.join("a"), &[5; 10_000]).unwrap();
+        file.write_all_at(&[IoSlice::new(&[6; 5_000])], 7_000).unwrap();
+        for range in [7_000..12_000, 0..u64::MAX, 12_000..20_000, 5..5] {
+            file.write_back(range).unwrap();
+        }
+        let content = disk.read(&dir.join("a")).unwrap();
+        assert_eq!((content.len(), content[6_999], content[7_000]), (12_000, 5, 6));
+    });
+}

@@ -9,9 +9,11 @@ mod contract;
 mod random;
 mod real;
 mod sim;
+mod write_back;
 
 use std::fmt;
 use std::io::{self, IoSlice};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -45,6 +47,11 @@ pub trait DiskFile: FileSource {
 
     /// Makes the file's data and length durable. Its name is durable only after [`Disk::sync_dir`] on its folder.
     fn sync_data(&self) -> io::Result<()>;
+
+    /// Has the disk write what it lacks of a range, and waits for that. Nothing is durable by it, since the disk and the
+    /// file system may still forget: it leaves less for a sync, behind which the syncs of other files wait. An error counts
+    /// as one of [`DiskFile::sync_data`], which does not tell of it again.
+    fn write_back(&self, range: Range<u64>) -> io::Result<()>;
 
     /// Makes the file durable, and has what is read from `position` on come from the disk: after a sync that failed in an
     /// earlier life of the process, the cache may show what the disk does not hold.

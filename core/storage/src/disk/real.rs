@@ -2,6 +2,7 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, IoSlice};
+use std::ops::Range;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
@@ -10,6 +11,7 @@ use std::sync::Arc;
 use rustix::fs::FlockOperation;
 use wire::FileSource;
 
+use super::write_back::write_back;
 use super::{DirEntry, DirLock, Disk, DiskFile};
 
 /// The most slices one `pwritev` takes (`IOV_MAX`).
@@ -100,6 +102,10 @@ impl DiskFile for RealFile {
 
     fn sync_data(&self) -> io::Result<()> {
         self.0.sync_data()
+    }
+
+    fn write_back(&self, range: Range<u64>) -> io::Result<()> {
+        write_back(self.0.as_fd(), range)
     }
 
     fn reload(&self, position: u64) -> io::Result<()> {

@@ -439,3 +439,37 @@ fn recovered(world: &World, happened: impl FnOnce(&SimDisk)) -> (Log, crate::Rec
     )
     .unwrap()
 }
+
+#[test]
+fn what_the_journal_has_is_unflushed_until_the_files_are_synced() {
+    let mut world = World::new();
+    let ranges = |world: &World| -> Vec<_> {
+        let parts = world
+            .log
+            .unflushed()
+            .into_iter()
+            .flat_map(|piece| piece.parts(100));
+        parts.map(|part| (part.range.start, part.range.end)).collect()
+    };
+    assert_eq!(ranges(&world), []);
+    world.write(&["0"]);
+    assert_eq!(ranges(&world), [(0, 69)]);
+    world.write(&["1"]);
+    assert_eq!(ranges(&world), [(0, 100), (100, 138)]);
+    let early = world.log.dirty().unwrap();
+    append(&mut world.log, "2");
+    early.sync().unwrap();
+    world.log.mark_synced(&early);
+    assert_eq!(ranges(&world), [(138, 207)]);
+    world.log.truncate_to(Offset(2), NOW).unwrap();
+    assert_eq!(
+        ranges(&world),
+        [],
+        "where its files end is not known until a sync"
+    );
+    let cut = world.log.dirty().unwrap();
+    cut.sync().unwrap();
+    world.log.mark_synced(&cut);
+    append(&mut world.log, "2");
+    assert_eq!(ranges(&world), [(138, 207)]);
+}

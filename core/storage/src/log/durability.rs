@@ -39,9 +39,26 @@ type Place = (Offset, u64);
 
 /// A range of a segment's file.
 #[derive(Clone, Debug)]
-pub(crate) struct Piece {
+pub struct Piece {
     pub(crate) file: Arc<dyn DiskFile>,
     pub(crate) range: Range<u64>,
+}
+
+impl Piece {
+    /// The same in parts of so many bytes at most.
+    pub fn parts(self, bytes: usize) -> impl Iterator<Item = Piece> {
+        let Piece { file, range } = self;
+        let end = range.end;
+        range.step_by(bytes).map(move |start| Piece {
+            file: Arc::clone(&file),
+            range: start..end.min(start + bytes as u64),
+        })
+    }
+
+    /// Has the disk write it; see [`DiskFile::write_back`].
+    pub fn write_back(&self) -> io::Result<()> {
+        self.file.write_back(self.range.clone())
+    }
 }
 
 impl Unsynced {
@@ -91,6 +108,8 @@ pub(super) struct Durability {
     flushed_offset: Offset,
     /// Where `synced_offset` lies, unless the log was cut since.
     synced_place: Option<Place>,
+    /// The same of `flushed_offset`.
+    flushed_place: Option<Place>,
     /// Files beside the active segment's, with the change that made them so.
     files: Vec<(u64, Arc<dyn DiskFile>)>,
     /// The change after which the folder's names were not synced yet.
@@ -106,6 +125,7 @@ impl Durability {
         Durability {
             synced_offset,
             flushed_offset: synced_offset,
+            flushed_place: synced_place,
             synced_place,
             files: Vec::new(),
             names_changed: None,
@@ -147,6 +167,7 @@ impl Durability {
         self.synced_offset = self.synced_offset.min(end);
         self.flushed_offset = self.flushed_offset.min(end);
         self.synced_place = None;
+        self.flushed_place = None;
     }
 
     fn is_clean(&self) -> bool {
@@ -169,7 +190,10 @@ impl Durability {
         if !self.take_journaled(synced) {
             return;
         }
-        self.flushed_offset = self.flushed_offset.max(synced.upto);
+        if synced.upto >= self.flushed_offset {
+            self.flushed_offset = synced.upto;
+            self.flushed_place = Some(synced.end);
+        }
         self.synced_change = self.synced_change.max(synced.change);
         self.files.retain(|(change, _)| *change > synced.change);
         self.names_changed = self.names_changed.filter(|change| *change > synced.change);
@@ -203,16 +227,22 @@ impl Log {
             dir: durability.names_changed.map(|_| self.place.dir.clone()),
             from: durability.synced_offset,
             upto: self.view.log_end_offset,
-            tail: self.tail(),
+            tail: self.pieces_behind(durability.synced_place),
             end: (active.base_offset(), active.size()),
             change: durability.change,
             generation: durability.generation,
         }
     }
 
-    /// The bytes that are not durable anywhere. Their files are open: sealed ones that are not durable are kept so.
-    fn tail(&self) -> Option<Vec<Piece>> {
-        let (base_offset, position) = self.durability.synced_place?;
+    /// What the files hold that is not durable in them, as far as that is known.
+    pub fn unflushed(&self) -> Vec<Piece> {
+        self.pieces_behind(self.durability.flushed_place)
+            .unwrap_or_default()
+    }
+
+    /// The bytes behind a place. Their files are open: sealed ones that are not durable are kept so.
+    fn pieces_behind(&self, place: Option<Place>) -> Option<Vec<Piece>> {
+        let (base_offset, position) = place?;
         let segments = &self.view.segments;
         let first = segments.partition_point(|segment| segment.base_offset() < base_offset);
         let mut pieces = Vec::new();

@@ -34,7 +34,7 @@ pub use append::{Appended, Origin};
 pub use config::PlantedBugs;
 pub use config::{CleanupPolicy, CompressedCheck, LogConfig};
 use durability::Durability;
-pub use durability::Unsynced;
+pub use durability::{Piece, Unsynced};
 pub use error::{AppendError, OpenError, ReadError, RecordFault, full_disk_remedy};
 pub use open::{LogCheckpoint, LogPlace, RecoveryReport, Shutdown};
 pub use reader::{FirstBatch, LogReader, Read, TimestampOffset};

@@ -15,7 +15,7 @@ use replication::{
     Isolation, LeaderRefusal, Leadership, OffsetPlan, OffsetQuery, OffsetsRefused, ProduceOutcome, Replica,
     Seen, WatchId,
 };
-use storage::{AppendError, EpochEnd, FirstBatch, JournalKey, Log, Origin, ReadError, Unsynced};
+use storage::{AppendError, EpochEnd, FirstBatch, JournalKey, Log, Origin, Piece, ReadError, Unsynced};
 
 use super::dir::HostedDir;
 use super::syncer::SyncNeed;
@@ -436,6 +436,12 @@ impl HostedPartition {
         let unsynced = state.replica.as_ref()?.log().dirty()?;
         state.unsynced_since_ms = None;
         Some(unsynced)
+    }
+
+    /// What its files hold that is not durable in them.
+    pub(super) fn unflushed(&self) -> Vec<Piece> {
+        let pieces = self.with(|replica, _| replica.log().unflushed());
+        pieces.unwrap_or_default()
     }
 
     /// Removes the files of segments that left the log `file.delete.delay.ms` ago.

@@ -160,8 +160,12 @@ impl HostedDir {
     /// One caller at a time: the system tells of a failure once, and nobody else may take his own sync for a good one
     /// before the directory is out of use.
     pub(super) fn sync_files(&self, dirty: &[Arc<HostedPartition>]) {
+        if dirty.is_empty() {
+            // Without a wait for whoever syncs.
+            return;
+        }
         let _turn = self.syncing.lock();
-        if dirty.is_empty() || self.is_failed() {
+        if self.is_failed() {
             return;
         }
         let synced = if dirty.len() > FEW && self.log_dir().can_sync_file_system() {

@@ -11,6 +11,7 @@ mod tests;
 mod tree;
 
 use std::io::{self, IoSlice};
+use std::ops::Range;
 use std::os::fd::BorrowedFd;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -300,6 +301,17 @@ impl DiskFile for SimFile {
         state.syncs += 1;
         let done = state.enter(Call::Sync, [self.inode, 0]);
         state.tree.data(self.inode)?.sync(done.is_ok());
+        done
+    }
+
+    /// May fail as a sync does, and then takes as much.
+    fn write_back(&self, range: Range<u64>) -> io::Result<()> {
+        let state = &mut *self.disk.lock();
+        state.live(self.inode, self.life)?;
+        let done = state.enter(Call::Sync, [self.inode, range.end]);
+        if done.is_err() {
+            state.tree.data(self.inode)?.sync(false);
+        }
         done
     }
 
