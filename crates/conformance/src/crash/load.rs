@@ -95,7 +95,7 @@ impl Load {
     }
 
     /// Lets the clients deliver what they still hold, and ends them.
-    pub(crate) fn finish(mut self) -> Result<()> {
+    pub(crate) fn finish(&mut self) -> Result<()> {
         drop(self.child.stdin.take());
         let status = self.child.wait()?;
         if !status.success() {
@@ -105,7 +105,7 @@ impl Load {
     }
 
     /// Ends the clients at once.
-    pub(crate) fn abandon(mut self) -> Result<()> {
+    pub(crate) fn abandon(&mut self) -> Result<()> {
         self.child.kill()?;
         self.child.wait()?;
         Ok(())

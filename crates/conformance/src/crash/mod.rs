@@ -12,7 +12,7 @@ mod load;
 mod power;
 mod remade;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
@@ -54,18 +54,22 @@ pub(crate) fn run(binary: &Path, work: &Path, options: &Options) -> Result<bool>
     std::fs::create_dir_all(work)?;
     let home = work.canonicalize()?.join("crash");
     std::fs::create_dir_all(&home)?;
-    let mut ledger = Ledger::open(&home.join("ledger.tsv"), binary, options.restart)?;
-    let mut moments = Moments(options.seed);
-    kills(binary, &home, options.kills, &mut moments, &mut ledger)?;
-    cuts(binary, &home, options.cuts, &mut moments, &mut ledger)?;
-    let lost = controls(binary, &home, options.controls, &mut moments, &mut ledger)?;
+    let mut campaign = Campaign {
+        binary,
+        ledger: Ledger::open(&home.join("ledger.tsv"), binary, options.restart)?,
+        home,
+        moments: Moments(options.seed),
+    };
+    campaign.kills(options.kills)?;
+    campaign.cuts(options.cuts)?;
+    let lost = campaign.controls(options.controls)?;
     if options.controls > 0 && !lost {
         println!(
             "negative control: no power cut lost anything without syncing; the check proves nothing here"
         );
     }
-    println!("{}", ledger.summary());
-    Ok(ledger.is_clean() && (options.controls == 0 || lost))
+    println!("{}", campaign.ledger.summary());
+    Ok(campaign.ledger.is_clean() && (options.controls == 0 || lost))
 }
 
 /// How many rounds on how many partitions.
@@ -80,155 +84,152 @@ fn of_topic(partitions: usize) -> String {
     format!("num.partitions={partitions}")
 }
 
-/// Rounds of SIGKILL on a data directory for each number of partitions.
-fn kills(binary: &Path, home: &Path, rounds: u32, moments: &mut Moments, ledger: &mut Ledger) -> Result<()> {
-    let todo = rounds.saturating_sub(ledger.passed("kill"));
-    for (partitions, rounds) in shares(todo) {
-        kills_on(binary, home, partitions, rounds, moments, ledger)?;
-    }
-    Ok(())
+/// A node under load, and what was seen of it before.
+struct Loaded {
+    node: Node,
+    dir: PathBuf,
+    load: Load,
+    history: History,
 }
 
-fn kills_on(
-    binary: &Path,
-    home: &Path,
-    partitions: usize,
-    rounds: u32,
-    moments: &mut Moments,
-    ledger: &mut Ledger,
-) -> Result<()> {
-    let dir = fresh_dir(&home.join("kill"))?;
-    let settings = [&*of_topic(partitions), "log.segment.bytes=4194304"];
-    let mut node = Node::new(binary, &dir, &dir.join("data"), &settings)?;
-    node.format()?;
-    node.start()?;
-    let mut history = History::new(partitions);
-    let mut load = Load::start(&node, &dir, TOPIC, partitions)?;
-    for _ in 0..rounds {
-        load.go_on_for(moments.between(300, 2500))?;
-        node.kill()?;
-        load.hold()?;
-        node.start()?;
-        load.wait_until_held()?;
-        record(ledger, "kill", check(&mut history, &node, &dir))?;
-        load.release()?;
-    }
-    load.finish()?;
-    record(ledger, "kill-final", check(&mut history, &node, &dir))?;
-    node.stop()?;
-    node.start()?;
-    record(ledger, "stop-final", check(&mut history, &node, &dir))
-}
-
-/// Rounds of power cuts on a file system for each number of partitions; some of them while the broker starts, and some right after a format.
-fn cuts(binary: &Path, home: &Path, rounds: u32, moments: &mut Moments, ledger: &mut Ledger) -> Result<()> {
-    let todo = rounds.saturating_sub(ledger.passed("cut"));
-    for (partitions, rounds) in shares(todo) {
-        cuts_on(binary, home, partitions, rounds, moments, ledger)?;
-    }
-    Ok(())
-}
-
-fn cuts_on(
-    binary: &Path,
-    home: &Path,
-    partitions: usize,
-    rounds: u32,
-    moments: &mut Moments,
-    ledger: &mut Ledger,
-) -> Result<()> {
-    let dir = fresh_dir(&home.join("cut"))?;
-    let image = Image::create(&dir, 2048)?;
-    let data = image.mount_point().join("data");
-    let mut node = Node::new(binary, &dir, &data, &[&of_topic(partitions)])?;
-    node.format()?;
-    node.start()?;
-    let mut history = History::new(partitions);
-    let mut load = Load::start(&node, &dir, TOPIC, partitions)?;
-    for round in 0..rounds {
-        load.go_on_for(moments.between(300, 2000))?;
-        cut_power(&mut node, &image)?;
-        load.hold()?;
-        if round % 3 == 1 {
-            // The power goes once more while the broker recovers.
-            node.launch()?;
-            std::thread::sleep(moments.between(0, 400));
-            cut_power(&mut node, &image)?;
-        }
-        node.start()?;
-        load.wait_until_held()?;
-        record(ledger, "cut", check(&mut history, &node, &dir))?;
-        load.release()?;
-        if round % 5 == 0 {
-            record(
-                ledger,
-                "cut-after-format",
-                cut_after_format(binary, home, moments),
-            )?;
-        }
-    }
-    load.finish()?;
-    record(ledger, "cut-final", check(&mut history, &node, &dir))?;
-    node.stop().map(|_| ())
-}
-
-/// Every promise that a restart broke, of either topic.
-fn check(history: &mut History, node: &Node, dir: &Path) -> Result<Vec<String>> {
-    let mut anomalies = history.check(node, dir, TOPIC)?;
-    anomalies.extend(remade::check(node, dir)?);
-    Ok(anomalies)
-}
-
-/// A node whose power goes the moment its directory is formatted must start, and so after a cut in its first start.
-fn cut_after_format(binary: &Path, home: &Path, moments: &mut Moments) -> Result<Vec<String>> {
-    let dir = fresh_dir(&home.join("format"))?;
-    let image = Image::create(&dir, 256)?;
-    let mut node = Node::new(binary, &dir, &image.mount_point().join("data"), &[])?;
-    node.format()?;
-    cut_power(&mut node, &image)?;
-    node.launch()?;
-    std::thread::sleep(moments.between(0, 300));
-    cut_power(&mut node, &image)?;
-    let started = node.start();
-    node.kill()?;
-    Ok(started
-        .err()
-        .map(|error| format!("{error:#}"))
-        .into_iter()
-        .collect())
-}
-
-/// Power cuts without syncing; whether any acknowledged record was seen to be lost.
-fn controls(
-    binary: &Path,
-    home: &Path,
-    rounds: u32,
-    moments: &mut Moments,
-    ledger: &mut Ledger,
-) -> Result<bool> {
-    for _ in 0..rounds {
-        if ledger.passed("control-lost") > 0 {
-            return Ok(true);
-        }
-        let dir = fresh_dir(&home.join("control"))?;
-        let image = Image::create(&dir, 1024)?;
-        let [partitions, _] = PARTITIONS;
-        let settings = [&*of_topic(partitions), "log.durability=pagecache"];
-        let mut node = Node::new(binary, &dir, &image.mount_point().join("data"), &settings)?;
+impl Loaded {
+    /// Formats the node and starts it, and its load.
+    fn start(mut node: Node, dir: PathBuf, partitions: usize) -> Result<Loaded> {
         node.format()?;
         node.start()?;
-        let mut load = Load::start(&node, &dir, TOPIC, partitions)?;
-        load.go_on_for(moments.between(1500, 3000))?;
-        cut_power(&mut node, &image)?;
-        node.start()?;
-        let found = History::new(partitions).check(&node, &dir, TOPIC);
-        load.abandon()?;
-        node.kill()?;
-        if found?.iter().any(|anomaly| anomaly.starts_with("lost write")) {
-            ledger.note("control-lost", &[])?;
-        }
+        Ok(Loaded {
+            load: Load::start(&node, &dir, TOPIC, partitions)?,
+            history: History::new(partitions),
+            node,
+            dir,
+        })
     }
-    Ok(ledger.passed("control-lost") > 0)
+
+    /// Every promise that a restart broke, of either topic.
+    fn check(&mut self) -> Result<Vec<String>> {
+        let mut anomalies = self.history.check(&self.node, &self.dir, TOPIC)?;
+        anomalies.extend(remade::check(&self.node, &self.dir)?);
+        Ok(anomalies)
+    }
+
+    /// Starts the node after its death, and judges it before the load goes on.
+    fn judge(&mut self, ledger: &mut Ledger, kind: &str) -> Result<()> {
+        self.node.start()?;
+        self.load.wait_until_held()?;
+        record(ledger, kind, self.check())?;
+        self.load.release()
+    }
+}
+
+/// The campaign under way.
+struct Campaign<'c> {
+    binary: &'c Path,
+    home: PathBuf,
+    moments: Moments,
+    ledger: Ledger,
+}
+
+impl Campaign<'_> {
+    /// Rounds of SIGKILL on a data directory for each number of partitions.
+    fn kills(&mut self, rounds: u32) -> Result<()> {
+        let todo = rounds.saturating_sub(self.ledger.passed("kill"));
+        shares(todo).try_for_each(|(partitions, rounds)| self.kills_on(partitions, rounds))
+    }
+
+    fn kills_on(&mut self, partitions: usize, rounds: u32) -> Result<()> {
+        let dir = fresh_dir(&self.home.join("kill"))?;
+        let settings = [&*of_topic(partitions), "log.segment.bytes=4194304"];
+        let node = Node::new(self.binary, &dir, &dir.join("data"), &settings)?;
+        let mut loaded = Loaded::start(node, dir, partitions)?;
+        for _ in 0..rounds {
+            loaded.load.go_on_for(self.moments.between(300, 2500))?;
+            loaded.node.kill()?;
+            loaded.load.hold()?;
+            loaded.judge(&mut self.ledger, "kill")?;
+        }
+        loaded.load.finish()?;
+        record(&mut self.ledger, "kill-final", loaded.check())?;
+        loaded.node.stop()?;
+        loaded.node.start()?;
+        record(&mut self.ledger, "stop-final", loaded.check())
+    }
+
+    /// Rounds of power cuts on a file system for each number of partitions; some of them while the broker starts, and some right after a format.
+    fn cuts(&mut self, rounds: u32) -> Result<()> {
+        let todo = rounds.saturating_sub(self.ledger.passed("cut"));
+        shares(todo).try_for_each(|(partitions, rounds)| self.cuts_on(partitions, rounds))
+    }
+
+    fn cuts_on(&mut self, partitions: usize, rounds: u32) -> Result<()> {
+        let dir = fresh_dir(&self.home.join("cut"))?;
+        let image = Image::create(&dir, 2048)?;
+        let data = image.mount_point().join("data");
+        let node = Node::new(self.binary, &dir, &data, &[&of_topic(partitions)])?;
+        let mut loaded = Loaded::start(node, dir, partitions)?;
+        for round in 0..rounds {
+            loaded.load.go_on_for(self.moments.between(300, 2000))?;
+            cut_power(&mut loaded.node, &image)?;
+            loaded.load.hold()?;
+            if round % 3 == 1 {
+                // The power goes once more while the broker recovers.
+                loaded.node.launch()?;
+                std::thread::sleep(self.moments.between(0, 400));
+                cut_power(&mut loaded.node, &image)?;
+            }
+            loaded.judge(&mut self.ledger, "cut")?;
+            if round % 5 == 0 {
+                let found = self.cut_after_format();
+                record(&mut self.ledger, "cut-after-format", found)?;
+            }
+        }
+        loaded.load.finish()?;
+        record(&mut self.ledger, "cut-final", loaded.check())?;
+        loaded.node.stop().map(|_| ())
+    }
+
+    /// A node whose power goes the moment its directory is formatted must start, and so after a cut in its first start.
+    fn cut_after_format(&mut self) -> Result<Vec<String>> {
+        let dir = fresh_dir(&self.home.join("format"))?;
+        let image = Image::create(&dir, 256)?;
+        let mut node = Node::new(self.binary, &dir, &image.mount_point().join("data"), &[])?;
+        node.format()?;
+        cut_power(&mut node, &image)?;
+        node.launch()?;
+        std::thread::sleep(self.moments.between(0, 300));
+        cut_power(&mut node, &image)?;
+        let started = node.start();
+        node.kill()?;
+        Ok(started
+            .err()
+            .map(|error| format!("{error:#}"))
+            .into_iter()
+            .collect())
+    }
+
+    /// Power cuts without syncing; whether any acknowledged record was seen to be lost.
+    fn controls(&mut self, rounds: u32) -> Result<bool> {
+        for _ in 0..rounds {
+            if self.ledger.passed("control-lost") > 0 {
+                return Ok(true);
+            }
+            let dir = fresh_dir(&self.home.join("control"))?;
+            let image = Image::create(&dir, 1024)?;
+            let [partitions, _] = PARTITIONS;
+            let settings = [&*of_topic(partitions), "log.durability=pagecache"];
+            let node = Node::new(self.binary, &dir, &image.mount_point().join("data"), &settings)?;
+            let mut loaded = Loaded::start(node, dir, partitions)?;
+            loaded.load.go_on_for(self.moments.between(1500, 3000))?;
+            cut_power(&mut loaded.node, &image)?;
+            loaded.node.start()?;
+            let found = loaded.history.check(&loaded.node, &loaded.dir, TOPIC);
+            loaded.load.abandon()?;
+            loaded.node.kill()?;
+            if found?.iter().any(|anomaly| anomaly.starts_with("lost write")) {
+                self.ledger.note("control-lost", &[])?;
+            }
+        }
+        Ok(self.ledger.passed("control-lost") > 0)
+    }
 }
 
 /// The process stops, the file system takes no more writes, then the process goes, then the file system comes back with what was synced.
