@@ -183,7 +183,7 @@ fn what_is_written_back_stays_what_it_was() {
     on_both(|disk, dir| {
         let file = disk.write(&dir.join("a"), &[5; 10_000]).unwrap();
         file.write_all_at(&[IoSlice::new(&[6; 5_000])], 7_000).unwrap();
-        for range in [7_000..12_000, 0..u64::MAX, 12_000..20_000, 5..5] {
+        for range in [7_000..12_000, 0..i64::MAX as u64, 12_000..20_000, 5..5] {
             file.write_back(range).unwrap();
         }
         let content = disk.read(&dir.join("a")).unwrap();

@@ -1,6 +1,7 @@
 //! The journal of a log directory in use: the syncer writes it, a thread of its own makes the segments follow.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -38,6 +39,9 @@ const RETRY: Duration = Duration::from_secs(60);
 pub(super) struct DirJournal {
     state: Mutex<State>,
     changed: Condvar,
+    /// Somebody waits for what the thread is at, or for what it is to do next: it ends writing back. Set under the lock
+    /// of the state.
+    hurry: AtomicBool,
 }
 
 #[derive(Default)]
@@ -53,6 +57,8 @@ struct State {
     work: Work,
     /// When the last checkpoint began.
     checkpointed: Option<Instant>,
+    /// Whether somebody waited for it.
+    was_awaited: bool,
     stopped: bool,
 }
 
@@ -77,7 +83,7 @@ impl State {
         self.wanted
     }
 
-    /// Whether files are synced for it, now or next: who wants to sync others waits.
+    /// Whether who wants to sync other files waits: files are synced for it, or a checkpoint has yet to begin.
     fn is_checkpointing(&self) -> bool {
         let is_due = || self.journal.as_ref().and_then(Journal::to_checkpoint).is_some();
         match self.work {
@@ -87,10 +93,10 @@ impl State {
         }
     }
 
-    /// A checkpoint begins. Whether it follows on the last one so soon that it is to be done at once.
+    /// A checkpoint begins. Whether it follows on the last one so soon, or on one so late, that it is to be done at once.
     fn begins_in_haste(&mut self, now: Instant) -> bool {
         let last = self.checkpointed.replace(now);
-        last.is_some_and(|last| now - last < HASTE)
+        std::mem::take(&mut self.was_awaited) || last.is_some_and(|last| now - last < HASTE)
     }
 }
 
@@ -123,6 +129,7 @@ impl HostedDir {
                 }
                 return Ok(Journaled::Not);
             };
+            let was_due = journal.to_checkpoint().is_some();
             let mut sorted = Sorted::of(dirty, if is_checkpointing { HUGE } else { LARGE });
             if is_checkpointing && journal.takes(&sorted.round) != Takes::Now {
                 // What is little goes at once, and does not wait with what is much.
@@ -144,7 +151,8 @@ impl HostedDir {
                 }
                 sorted.count(woken);
             }
-            if journal.to_checkpoint().is_some() {
+            if !was_due && journal.to_checkpoint().is_some() {
+                self.journal.hurry.store(true, Ordering::Relaxed);
                 self.journal.changed.notify_all();
             }
             if !is_checkpointing && state.is_checkpointing() && !sorted.others.is_empty() {
@@ -166,6 +174,8 @@ impl HostedDir {
     }
 
     fn wait_for_checkpoint(&self, state: &mut MutexGuard<'_, State>) {
+        state.was_awaited = true;
+        self.journal.hurry.store(true, Ordering::Relaxed);
         self.journal.changed.notify_all();
         self.journal.changed.wait(state);
     }
@@ -201,7 +211,9 @@ impl HostedDir {
 
     /// Called when nothing is written to it any more.
     pub(super) fn stop_journal(&self) {
-        self.journal.state.lock().stopped = true;
+        let mut state = self.journal.state.lock();
+        state.stopped = true;
+        self.journal.hurry.store(true, Ordering::Relaxed);
         self.journal.changed.notify_all();
     }
 
@@ -209,12 +221,13 @@ impl HostedDir {
         let mut state = self.journal.state.lock();
         while !state.stopped && !self.is_failed() {
             if let Some(keys) = state.journal.as_ref().and_then(Journal::to_checkpoint) {
-                let members = MutexGuard::unlocked(&mut state, || self.journaled(&keys))?;
+                let members = MutexGuard::unlocked(&mut state, || self.journaled(&keys));
                 let in_haste = state.begins_in_haste(Instant::now());
                 self.flush(&mut state, &members, in_haste);
                 if self.is_failed() {
                     break;
                 }
+                are_online(&members)?;
                 state.journal.as_mut().map(Journal::checkpointed);
                 self.journal.changed.notify_all();
             } else if !state.to_flush.is_empty() {
@@ -254,6 +267,7 @@ impl HostedDir {
     /// Makes the segments of these durable.
     fn flush(&self, state: &mut MutexGuard<'_, State>, members: &[Arc<HostedPartition>], in_haste: bool) {
         if !in_haste {
+            self.journal.hurry.store(false, Ordering::Relaxed);
             state.work = Work::WritingBack;
             MutexGuard::unlocked(state, || self.write_back(members));
         }
@@ -267,7 +281,7 @@ impl HostedDir {
         let pieces = members.iter().flat_map(|member| member.unflushed());
         for part in pieces.flat_map(|piece| piece.parts(PART)) {
             let _turn = self.syncing.lock();
-            if self.is_failed() {
+            if self.is_failed() || self.journal.hurry.load(Ordering::Relaxed) {
                 return;
             }
             if let Err(error) = part.write_back() {
@@ -277,24 +291,25 @@ impl HostedDir {
     }
 
     /// Those who are still here.
-    fn journaled(&self, keys: &[JournalKey]) -> std::io::Result<Vec<Arc<HostedPartition>>> {
-        let mut members = Vec::new();
-        for key in keys {
-            let Some(member) = self.member(&key.topic_partition) else {
-                continue;
-            };
-            if member.topic_id() != key.topic_id {
-                continue;
-            }
-            if member.with(|replica, _| replica.log().is_offline()) == Some(true) {
-                return Err(std::io::Error::other(format!(
-                    "{} is offline",
-                    key.topic_partition
-                )));
-            }
-            members.push(member);
+    fn journaled(&self, keys: &[JournalKey]) -> Vec<Arc<HostedPartition>> {
+        let here = |key: &JournalKey| {
+            let member = self.member(&key.topic_partition)?;
+            (member.topic_id() == key.topic_id).then_some(member)
+        };
+        keys.iter().filter_map(here).collect()
+    }
+}
+
+/// What a log holds that went offline was not synced: the journal may have the only copy.
+fn are_online(members: &[Arc<HostedPartition>]) -> std::io::Result<()> {
+    let is_offline =
+        |member: &&Arc<HostedPartition>| member.with(|replica, _| replica.log().is_offline()) == Some(true);
+    match members.iter().find(is_offline) {
+        Some(member) => {
+            let error = format!("{} is offline", member.topic_partition());
+            Err(std::io::Error::other(error))
         }
-        Ok(members)
+        None => Ok(()),
     }
 }
 
@@ -712,7 +727,7 @@ mod tests {
     }
 
     #[test]
-    fn a_checkpoint_in_no_haste_lets_others_sync_before_its_own_sync() {
+    fn what_is_much_goes_by_its_files_while_a_checkpoint_writes_back() {
         let node = Journaling::new();
         let (dir, much) = (node.dir(), [7; 2 * LARGE as usize]);
         // Nothing is written back, nor synced, until this goes.
@@ -734,6 +749,9 @@ mod tests {
         assert!(begins(HASTE / 2));
         assert!(begins(HASTE));
         assert!(!begins(2 * HASTE));
+        state.was_awaited = true;
+        assert!(state.begins_in_haste(began + 3 * HASTE));
+        assert!(!state.begins_in_haste(began + 4 * HASTE));
     }
 
     #[test]
@@ -749,6 +767,10 @@ mod tests {
             sync_errors: 1_000_000,
             ..SimFaults::default()
         });
+        node.dir().journal.hurry.store(true, Ordering::Relaxed);
+        node.dir().write_back(&node.partitions());
+        assert!(!node.dir().is_failed(), "nothing is written while somebody waits");
+        node.dir().journal.hurry.store(false, Ordering::Relaxed);
         node.dir().write_back(&node.partitions());
         assert!(node.dir().is_failed());
     }

@@ -411,7 +411,7 @@ impl HostedPartition {
     pub(super) fn upkeep(self: &Arc<Self>, now_ms: i64) {
         // Taken back before looking: what comes from here on asks for a look of its own.
         self.looked_after.store(false, Ordering::Release);
-        if self.is_flush_due() {
+        if self.take_flush_due() {
             self.dir.flush_soon([self.clone()]);
         }
         if let Err(error) = self.remove_deleted(now_ms) {
@@ -423,11 +423,12 @@ impl HostedPartition {
         }
     }
 
-    /// Whether page-cache durability asks for a sync by now (`flush.ms`).
-    fn is_flush_due(&self) -> bool {
-        let state = self.lock();
-        let due = |since: i64| steady_ms().saturating_sub(since) >= state.config.flush_ms;
-        state.unsynced_since_ms.is_some_and(due)
+    /// Whether page-cache durability asks for a sync by now (`flush.ms`), which counts anew then.
+    fn take_flush_due(&self) -> bool {
+        let mut state = self.lock();
+        let flush_ms = state.config.flush_ms;
+        let is_due = |since: &mut i64| steady_ms().saturating_sub(*since) >= flush_ms;
+        state.unsynced_since_ms.take_if(is_due).is_some()
     }
 
     /// What is to be synced now; `flush.ms` counts anew for what is appended from here on.
