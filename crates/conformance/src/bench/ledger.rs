@@ -19,7 +19,7 @@ pub(super) type Figures = BTreeMap<String, f64>;
 /// What one broker gave in one row once.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Sample {
-    /// Which builds of `gracchus`, `ceiling` and `load` the run was with.
+    /// Which builds of `gracchus`, `ceiling` and `load` the run was with, and on which machine.
     #[serde(default)]
     pub(super) build: String,
     /// The commit of the tree when this was measured.
@@ -76,7 +76,8 @@ impl fmt::Display for Sample {
     }
 }
 
-/// The samples of one build of the broker and of what measures it; those of others stay in the file and do not count.
+/// The samples of one build of the broker and of what measures it, on one machine; those of others stay in the file and do
+/// not count.
 pub(super) struct Ledger {
     path: Option<PathBuf>,
     build: String,
@@ -85,9 +86,15 @@ pub(super) struct Ledger {
 }
 
 impl Ledger {
-    /// Reads what earlier runs found for the same build; with `is_forgetful` nothing is read or written.
+    /// Reads what earlier runs found for the same build on the same machine; with `is_forgetful` nothing is read or written.
     pub(super) fn open(path: &Path, binaries: &[PathBuf], is_forgetful: bool) -> Result<Ledger> {
-        Ledger::of_build(path, build_of(binaries)?, is_forgetful)
+        let kernel = fs::read_to_string("/proc/sys/kernel/osrelease")?;
+        let processors = fs::read_to_string("/proc/cpuinfo")?;
+        Ledger::of_build(
+            path,
+            build_of(binaries, &machine(&kernel, &processors))?,
+            is_forgetful,
+        )
     }
 
     fn of_build(path: &Path, build: String, is_forgetful: bool) -> Result<Ledger> {
@@ -150,9 +157,20 @@ impl Ledger {
     }
 }
 
-/// What tells one set of binaries from another.
-fn build_of(binaries: &[PathBuf]) -> Result<String> {
+/// What tells one machine from another: a median over two of them says nothing of either.
+fn machine(kernel: &str, processors: &str) -> String {
+    // The rest of it, the clock's speed for one, changes from look to look.
+    let models = processors.lines().filter(|line| line.starts_with("model name"));
+    std::iter::once(kernel.trim())
+        .chain(models)
+        .collect::<Vec<_>>()
+        .join("\n")
+}
+
+/// What tells one set of binaries, and one machine, from another.
+fn build_of(binaries: &[PathBuf], machine: &str) -> Result<String> {
     let mut hasher = DefaultHasher::new();
+    hasher.write(machine.as_bytes());
     for binary in binaries {
         let bytes = fs::read(binary).with_context(|| format!("no binary at {}", binary.display()))?;
         hasher.write_usize(bytes.len());
@@ -193,6 +211,21 @@ mod tests {
     }
 
     #[test]
+    fn samples_of_another_machine_do_not_count() {
+        let cpu = |model, mhz| format!("processor\t: 0\nmodel name\t: {model}\ncpu MHz\t\t: {mhz}\n");
+        let here = machine("6.18.1\n", &cpu("one", 2400));
+        assert_eq!(here, machine("6.18.1\n", &cpu("one", 3100)));
+        for (kernel, processors) in [
+            ("6.18.2\n", cpu("one", 2400)),
+            ("6.18.1\n", cpu("two", 2400)),
+            ("6.18.1\n", cpu("one", 2400).repeat(2)),
+        ] {
+            let there = machine(kernel, &processors);
+            assert_ne!(build_of(&[], &here).unwrap(), build_of(&[], &there).unwrap());
+        }
+    }
+
+    #[test]
     fn what_failed_is_tried_again_and_what_is_refused_is_not() {
         let dir = tempfile::tempdir().unwrap();
         let mut ledger = Ledger::of_build(&dir.path().join("l"), "one".to_owned(), false).unwrap();
@@ -212,7 +245,7 @@ mod tests {
             for (path, text) in paths.iter().zip(texts) {
                 fs::write(path, text).unwrap();
             }
-            build_of(&paths).unwrap()
+            build_of(&paths, "here").unwrap()
         };
         let first = build(["a", "b", "c"]);
         assert_eq!(build(["a", "b", "c"]), first);
@@ -220,6 +253,6 @@ mod tests {
             assert_ne!(build(other), first, "{other:?}");
         }
         fs::remove_file(&paths[2]).unwrap();
-        assert!(build_of(&paths).is_err());
+        assert!(build_of(&paths, "here").is_err());
     }
 }
