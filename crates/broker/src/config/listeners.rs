@@ -269,7 +269,7 @@ fn endpoint(key: &str, text: &str) -> Result<Endpoint, ConfigError> {
         invalid(
             key,
             text,
-            "it must be NAME://host:port, as in PLAINTEXT://localhost:9092",
+            "it must be NAME://host:port with a port of 65535 at most, as in PLAINTEXT://localhost:9092",
         )
     };
     let (name, address) = text.split_once("://").ok_or_else(wrong)?;

@@ -385,7 +385,10 @@ fn voters(reader: &Reader<'_>, node_id: BrokerId) -> Result<(), ConfigError> {
         match id {
             None => return Err(invalid(KEY, voter, "each must be id@host:port")),
             Some(id) if id != node_id || voters.len() > 1 => {
-                let expected = format!("this version runs a quorum of one, node {}", node_id.0);
+                let expected = format!(
+                    "this version runs a quorum of one: name this node alone, {}@host:port",
+                    node_id.0
+                );
                 return Err(invalid(KEY, &voters.join(","), expected));
             }
             Some(_) => {}
@@ -612,8 +615,13 @@ mod tests {
         );
         assert!(error(&[("ssl.client.auth", "perhaps")]).contains("required, requested, none"));
         assert!(error(&[("process.roles", "broker")]).contains("broker,controller in one process"));
-        assert!(error(&[("controller.quorum.voters", "1@a:1,2@b:1")]).contains("a quorum of one, node 1"));
-        assert!(error(&[("controller.quorum.voters", "9@a:1")]).contains("a quorum of one, node 1"));
+        assert!(
+            error(&[("controller.quorum.voters", "1@a:1,2@b:1")])
+                .contains("name this node alone, 1@host:port")
+        );
+        assert!(
+            error(&[("controller.quorum.voters", "9@a:1")]).contains("name this node alone, 1@host:port")
+        );
         assert!(error(&[("controller.quorum.voters", "1")]).contains("id@host:port"));
         assert!(error(&[("broker.id", "2")]).contains("must equal node.id=1"));
         assert!(error(&[("log.dirs", "/a,/a")]).contains("named once"));

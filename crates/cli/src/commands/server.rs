@@ -10,6 +10,7 @@ use broker::config::{
 use broker::{Exit, StartError};
 use clap::Args;
 use tracing_subscriber::EnvFilter;
+use tracing_subscriber::filter::LevelFilter;
 
 use crate::args::key_value;
 use crate::failure;
@@ -59,9 +60,35 @@ pub(crate) fn ended(exit: Result<Exit, StartError>) -> anyhow::Result<()> {
     }
 }
 
+/// The parts of this program that log, by which `GRACCHUS_LOG` chooses.
+const LOGGING: &str = "broker, client, controller, coordinator, gracchus, metadata, model, quorum, replication, storage, transport, wire";
+
 /// What `GRACCHUS_LOG` chooses, else what is at `level`. Of what it cannot mean the error output speaks.
 pub(crate) fn log_filter(level: &str) -> EnvFilter {
-    EnvFilter::new(std::env::var("GRACCHUS_LOG").as_deref().unwrap_or(level))
+    let chosen = std::env::var("GRACCHUS_LOG").unwrap_or_default();
+    let (meant, strange): (Vec<&str>, Vec<&str>) = chosen
+        .split(',')
+        .map(str::trim)
+        .filter(|choice| !choice.is_empty())
+        .partition(|choice| is_choice(choice));
+    for choice in strange {
+        eprintln!(
+            "ignoring `{choice}` in GRACCHUS_LOG: it is neither a level (error, warn, info, debug, trace, off) nor of a part that logs ({LOGGING})"
+        );
+    }
+    match meant.is_empty() {
+        true => EnvFilter::new(level),
+        false => EnvFilter::new(meant.join(",")),
+    }
+}
+
+/// Whether it is a level, or names a part of this program: any other word would choose lines that nobody writes, and by
+/// that none at all.
+fn is_choice(choice: &str) -> bool {
+    let name = choice.split(['=', '[', ':']).next().unwrap_or_default();
+    LOGGING.split(", ").any(|part| part == name)
+        || choice.starts_with('[')
+        || !choice.contains('=') && choice.parse::<LevelFilter>().is_ok()
 }
 
 /// What a server does goes to the standard output, as with Kafka; `GRACCHUS_LOG` chooses what instead of `level`
@@ -72,4 +99,32 @@ pub(crate) fn log_to_stdout(level: &str) {
         .with_ansi(std::io::stdout().is_terminal())
         .with_target(false)
         .init();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_choice;
+
+    #[test]
+    fn a_word_that_would_silence_the_log_is_no_choice() {
+        for choice in [
+            "info",
+            "OFF",
+            "broker::network=debug",
+            "storage",
+            "client[x]=trace",
+        ] {
+            assert!(is_choice(choice), "{choice}");
+        }
+        for typo in [
+            "inof",
+            "warn broker",
+            "network=debug",
+            "info=debug",
+            "brokers",
+            "=",
+        ] {
+            assert!(!is_choice(typo), "{typo}");
+        }
+    }
 }
