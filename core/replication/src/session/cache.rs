@@ -4,6 +4,9 @@
 //! `eviction_ms`. Else the least valuable one leaves, if it is not more valuable than the newcomer: followers are worth
 //! more than consumers, then more partitions more than fewer. A session younger than `eviction_ms` does not leave for a
 //! consumer; nor does a follower's for anyone.
+//!
+//! Not Kafka's: all sessions together have a bounded number of partitions, since those are what memory goes for. Who asks
+//! for more gets no session, or ends the one that grew.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,6 +15,8 @@ use std::collections::{BTreeMap, BTreeSet};
 pub struct CacheLimits {
     /// `max.incremental.fetch.session.cache.slots`.
     pub sessions: usize,
+    /// The most partitions in all sessions.
+    pub partitions: usize,
     /// How long a session is safe; Kafka's broker has 120,000.
     pub eviction_ms: i64,
 }
@@ -80,10 +85,11 @@ impl<S> SessionCache<S> {
 
     /// Takes a session in, if there is or can be made a place for it.
     pub fn open(&mut self, newcomer: Newcomer, now_ms: i64, session: S) -> Option<Opened<S>> {
-        let evicted = if self.sessions.len() < self.limits.sessions {
+        let others_max = self.limits.partitions.checked_sub(newcomer.size)?;
+        let evicted = if self.sessions.len() < self.limits.sessions && self.partitions <= others_max {
             None
         } else {
-            Some(self.evict_for(newcomer, now_ms)?)
+            Some(self.evict_for(newcomer, others_max, now_ms)?)
         };
         let id = self.free_id(newcomer.random);
         let worth = Worth {
@@ -115,10 +121,15 @@ impl<S> SessionCache<S> {
         id
     }
 
-    fn evict_for(&mut self, newcomer: Newcomer, now_ms: i64) -> Option<S> {
+    /// Has one leave, if that makes room enough.
+    fn evict_for(&mut self, newcomer: Newcomer, others_max: usize, now_ms: i64) -> Option<S> {
         let id = self
             .stale(now_ms)
             .or_else(|| self.less_valuable(newcomer, now_ms))?;
+        let size = self.sessions.get(&id).map_or(0, |entry| entry.worth.size);
+        if self.partitions - size > others_max {
+            return None;
+        }
         self.evictions += 1;
         self.remove(id)
     }
@@ -152,11 +163,14 @@ impl<S> SessionCache<S> {
         self.sessions.get(&id).map(|entry| &entry.session)
     }
 
-    /// A session was used, and now has `size` partitions.
-    pub fn touch(&mut self, id: i32, size: usize, now_ms: i64) {
-        let Some(entry) = self.sessions.get_mut(&id) else {
-            return;
-        };
+    /// A session was used, and now has `size` partitions. Returned is the session if it has to leave for that: it is let
+    /// go of after this use, and its client begins another.
+    pub fn touch(&mut self, id: i32, size: usize, now_ms: i64) -> Option<S> {
+        let entry = self.sessions.get_mut(&id)?;
+        if size > entry.worth.size && self.partitions - entry.worth.size + size > self.limits.partitions {
+            self.evictions += 1;
+            return self.remove(id);
+        }
         self.by_use.remove(&(entry.used_ms, id));
         self.by_worth.remove(&entry.worth);
         self.partitions = self.partitions - entry.worth.size + size;
@@ -164,6 +178,7 @@ impl<S> SessionCache<S> {
         entry.worth.size = size;
         self.by_use.insert((now_ms, id));
         self.by_worth.insert(entry.worth);
+        None
     }
 
     /// Ends a session.
@@ -202,6 +217,7 @@ mod tests {
 
     const LIMITS: CacheLimits = CacheLimits {
         sessions: 2,
+        partitions: 1_000,
         eviction_ms: 100,
     };
 
@@ -311,6 +327,29 @@ mod tests {
             open(&mut cache, follower(9), 150).is_some(),
             "an old follower's session is not safe from followers"
         );
+    }
+
+    #[test]
+    fn all_sessions_together_have_so_many_partitions_at_most() {
+        let mut cache = SessionCache::new(CacheLimits {
+            sessions: 9,
+            ..LIMITS
+        });
+        assert_eq!(open(&mut cache, consumer(1_001), 0), None);
+        let (first, _) = open(&mut cache, consumer(400), 0).unwrap();
+        let (second, _) = open(&mut cache, consumer(500), 0).unwrap();
+        assert_eq!(open(&mut cache, consumer(101), 0), None);
+        let (third, _) = open(&mut cache, consumer(100), 0).unwrap();
+        assert_eq!(cache.partitions(), 1_000);
+        // One that is used and does not grow stays; one that grows leaves.
+        assert_eq!(cache.touch(second, 500, 1), None);
+        assert_eq!(cache.touch(third, 101, 1), Some(100));
+        assert_eq!((cache.len(), cache.partitions(), cache.evictions()), (2, 900, 1));
+        // A stale one leaves where that makes room enough, and only there.
+        assert_eq!(open(&mut cache, consumer(501), 101), None);
+        assert!(cache.get(first).is_some());
+        assert_eq!(open(&mut cache, consumer(500), 101).unwrap().1, Some(400));
+        assert_eq!(cache.partitions(), 1_000);
     }
 
     #[test]

@@ -59,6 +59,8 @@ use timers::Timers;
 
 /// How long a fetch session is safe from eviction: Kafka's constant.
 const SESSION_EVICTION_MS: i64 = 120_000;
+/// The most partitions in all fetch sessions, made-up ones included: some 320 bytes each.
+const SESSION_PARTITIONS_MAX: usize = 1_000_000;
 
 /// What the replicas start from.
 pub(crate) struct OpenReplicas {
@@ -142,6 +144,7 @@ impl Replicas {
             timers: Arc::default(),
             sessions: Mutex::new(SessionCache::new(CacheLimits {
                 sessions: slots,
+                partitions: SESSION_PARTITIONS_MAX,
                 eviction_ms: SESSION_EVICTION_MS,
             })),
             upkeep: upkeep::Upkeep::new(&open.config),
@@ -274,7 +277,10 @@ impl Replicas {
             let empty = Session::new(parts.naming, BTreeMap::new());
             return Ok((FetchSession::new(empty, Lasting::OneRound), Tells::Everything));
         }
-        self.sessions.lock().touch(id, size, now_ms());
+        let outgrown = self.sessions.lock().touch(id, size, now_ms());
+        if let Some(session) = outgrown {
+            session.close();
+        }
         Ok((session, Tells::Changes))
     }
 

@@ -31,7 +31,7 @@ broker_keys! {
     "max.connections.per.ip.overrides" String "", ANY, ClusterWide,
         "Exceptions to max.connections.per.ip, as address:number separated by commas.";
     "max.incremental.fetch.session.cache.slots" Int "1000", at_least(0), ReadOnly,
-        "Incremental fetch sessions that are kept.";
+        "Incremental fetch sessions that are kept, of 1,000,000 partitions together at most.";
     "max.request.partition.size.limit" Int "2000", at_least(1), ReadOnly,
         "The most partitions one answer of DescribeTopicPartitions lists.";
     "num.io.threads" Int "8", at_least(1), ClusterWide, "Threads for requests that may wait for a disk.";
